@@ -43,6 +43,7 @@ from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -79,6 +80,8 @@ def canonical(value: Any) -> Any:
     >>> canonical({"a": np.array([0.5, np.nan]), "b": (1, None)})
     {'a': ['0x1.0000000000000p-1', 'nan'], 'b': [1, None]}
     """
+    if isinstance(value, MappingProxyType):  # the sets of categories of a box
+        value = {"allowed": [[j, sorted(codes)] for j, codes in value.items()]}
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, np.generic):

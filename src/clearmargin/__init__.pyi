@@ -71,9 +71,6 @@ from .rules import (
     Box as Box,
 )
 from .rules import (
-    CategorySets as CategorySets,
-)
-from .rules import (
     Domain as Domain,
 )
 from .rules import (
@@ -116,7 +113,6 @@ __all__ = [
     "LPSVC",
     "AdviceSVC",
     "Box",
-    "CategorySets",
     "CertifiedScorecard",
     "Domain",
     "Explanation",

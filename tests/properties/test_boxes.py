@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.oracles.exact import (
     covered_rows,
     exact_sum,
-    first_true,
     has_solution,
     in_box,
     in_interval,
@@ -32,7 +31,7 @@ from tests.oracles.values import (
 
 from clearmargin import Box, Hyperplane, Interval
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.rules import Boxes, round_inwards
+from clearmargin.rules import round_inwards
 
 MANY = settings(max_examples=100)
 any_interval = intervals(edges | finite, can_be_empty=True)
@@ -138,24 +137,16 @@ def test_box_intersection_and_disjointness_agree_with_a_grid():
 
 @MANY
 @given(data=st.data())
-def test_box_of_few_conditions_is_the_same_stored_sparsely_and_densely(data):
-    """Sparse boxes come from intervals, dense ones from the arrays of the constructor."""
+def test_box_of_few_conditions_in_a_wide_space_is_the_small_one_moved(data):
     n = 200
     places = data.draw(st.lists(st.integers(0, n - 1), min_size=3, max_size=3, unique=True))
     sets = data.draw(st.sampled_from([None, {1: [0, 2]}]))
     small = [data.draw(boxes(3, edges, sets)) for _ in "ab"]
-    sparse = [Box.from_intervals({places[j]: box.interval(j) for j in range(3)}, n,
-        {places[j]: codes for j, codes in box.sets.allowed}, [places[j] for j in box.missing],
+    wide = [Box.from_intervals({places[j]: box.interval(j) for j in range(3)}, n,
+        {places[j]: codes for j, codes in box.sets.items()}, [places[j] for j in box.missing],
         [places[j] for j in box.known]) for box in small]  # fmt: skip
-    parts = "lower", "upper", "lower_closed", "upper_closed", "sets", "missing", "known"
-    dense = [Box(*(getattr(box, part) for part in parts)) for box in sparse]
-    assert sparse == dense
-    for same in (hash, repr):
-        assert [same(b) for b in sparse] == [same(b) for b in dense]
-    meets = [sparse[0] & sparse[1], dense[0] & dense[1], sparse[0] & dense[1]]
-    assert meets[0] == meets[1] == meets[2]
-    assert meets[0].is_empty is small[0].is_disjoint(small[1])
-    for big, little in zip(sparse, small, strict=True):
+    assert (wide[0] & wide[1]).is_empty is small[0].is_disjoint(small[1])
+    for big, little in zip(wide, small, strict=True):
         assert big.bounded == tuple(sorted(places[j] for j in little.bounded))
         for j in range(3):
             assert big.has_bounds(places[j]) == little.has_bounds(j)
@@ -282,25 +273,9 @@ def random_boxes(rng, n, count, values):
     return made
 
 
-def check_all_answers(regions, X, expected):
-    """All ways of asking, at first by comparing and then by look-up."""
-    many = Boxes.of(regions, X.shape[1])
-    assert list(many) == list(regions)
-    rows = np.arange(0, len(X), 2)
-    for _ in range(3):
-        np.testing.assert_array_equal(many.contains(X), expected)
-        np.testing.assert_array_equal(many.masks(X), expected.T)
-        assert many.first(X).tolist() == first_true(expected)
-        for some, whole, mask in zip(
-            many.members(X, rows), many.members(X), expected.T, strict=True
-        ):
-            assert whole.tolist() == np.flatnonzero(mask).tolist()
-            assert some.tolist() == rows[mask[rows]].tolist()
-
-
 @settings(max_examples=60)
-@given(seed=st.integers(0, 10**6), spread=st.integers(0, 2), can_repeat=st.booleans())
-def test_boxes_of_all_kinds_hold_the_rows_that_comparisons_allow(seed, spread, can_repeat):
+@given(seed=st.integers(0, 10**6), spread=st.integers(0, 2))
+def test_boxes_of_all_kinds_hold_the_rows_that_comparisons_allow(seed, spread):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 5))
     values = [np.arange(5.0), rng.normal(size=30) * 10.0 ** rng.uniform(-5, 5),
@@ -309,55 +284,32 @@ def test_boxes_of_all_kinds_hold_the_rows_that_comparisons_allow(seed, spread, c
     X = rng.choice([*values, *near, NAN, INF, -INF, 0.5], size=(int(rng.integers(0, 12)), n))
     regions = random_boxes(rng, n, int(rng.integers(0, 70)), values)
     expected = covered_rows(regions, X.tolist())
-    if can_repeat:  # so many rows that segments are found by cells instead of by search
-        X, expected = np.tile(X, (130, 1)), np.tile(expected, (130, 1))
-    check_all_answers(regions, X, expected)
+    for region, mask in zip(regions, expected.T, strict=True):
+        assert region.contains(X).tolist() == mask.tolist()
+    plain = [k for k, box in enumerate(regions) if not (box.sets or box.missing or box.known)]
+    stack = Box.stack([regions[k] for k in plain], n)
+    assert stack.contains(X).tolist() == expected.T[plain].tolist()
+    assert list(stack) == [regions[k] for k in plain]
 
 
-def test_boxes_beyond_one_block_and_rows_beyond_one_chunk_answer_as_one_by_one():
-    rng = np.random.default_rng(3)
-    some = random_boxes(rng, 3, 20, np.linspace(0.0, 1.0, 7))
-    # Ends that lie close together and one far away; each of the two kinds is in one feature alone.
-    ends = 1.0 + np.sort(rng.random((2_100, 2)), axis=1) * 1e-9
-    ends[[0, 1_500], 1] = 1e9
-    crowded = [
-        Box.from_intervals({int(k >= 900): Interval(*pair)}, 3) for k, pair in enumerate(ends)
-    ]
-    for regions, rows in ((some, 33_000), ([*crowded, *some], 1_500)):
-        X = rng.choice([*np.linspace(0.0, 1.0, 7), *ends[:50, 0], 1e9, NAN], size=(rows, 3))
-        expected = np.column_stack([region.contains(X) for region in regions])
-        many = Boxes.of(regions)
-        np.testing.assert_array_equal(many.contains(X), expected)
-        first = np.where(expected.any(axis=1), expected.argmax(axis=1), -1)
-        np.testing.assert_array_equal(many.first(X), first)
-        for region, mask, rows_in in zip(regions, expected.T[:40], many.members(X), strict=False):
-            np.testing.assert_array_equal(np.flatnonzero(mask), rows_in, err_msg=repr(region))
-
-
-def test_boxes_entry_may_allow_missing_values_beside_numbers():
-    one = Boxes(
-        2, 1, [1, 0, 1], [0, 0, 0], [0.0, 5.0, -INF], [1.0, INF, 0.75], missing=[True, False, True]
-    )
-    for times in (1, 4):  # compared, then looked up
-        X = [[0.5], [7.0], [NAN], [0.9]] * times
-        expected = [[False, True], [True, False], [False, True], [False, False]] * times
-        assert one.contains(X).tolist() == expected
-    assert one[0] == Box([5.0], [INF])
-    assert one.upper.tolist() == [[INF], [0.75]]
-    with pytest.raises(InvalidValueError, match="box 1"):
-        one[1]
-
-
-def test_boxes_are_taken_joined_and_counted_as_lists_are():
-    some = random_boxes(np.random.default_rng(1), 3, 9, np.arange(4.0))
-    whole = Boxes.of(some)
-    assert Boxes.concatenate([whole.take([0]), whole.take(np.arange(1, 10))]) == whole
-    assert list(whole.take([3, 3, -1])) == [some[3], some[3], some[9]]
-    assert list(whole.take(np.arange(10) == 4)) == [some[4]]
-    assert Boxes.of([], 2).contains(np.zeros((3, 2))).shape == (3, 0)
-    one = Boxes.from_bounds([[0.0, -INF], [-INF, -INF]], [[1.0, 2.0], [INF, INF]])
+def test_stack_of_boxes_is_taken_apart_and_counted_as_lists_are():
+    rng = np.random.default_rng(1)
+    some = [box for box in random_boxes(rng, 3, 30, np.arange(4.0)) if not (box.sets or box.missing
+        or box.known)]  # fmt: skip
+    stack = Box.stack(some, 3)
+    assert len(stack) == len(some) > 6
+    assert list(stack[[3, 3, -1]]) == [some[3], some[3], some[-1]]
+    assert list(stack[np.arange(len(some)) == 4]) == [some[4]]
+    assert Box.stack([], 2).contains(np.zeros((3, 2))).shape == (0, 3)
+    one = Box([[0.0, -INF], [-INF, -INF]], [[1.0, 2.0], [INF, INF]])
     assert list(one) == [Box([0.0, -INF], [1.0, 2.0]), Box.unbounded(2)]
     assert one.n_conditions.tolist() == [3, 0]
+    # Rows beyond one chunk are compared as the others are.
+    X = rng.choice(np.arange(4.0), size=(33_000, 3))
+    assert (stack.contains(X) == [box.contains(X) for box in some]).all()
+    for act in (lambda: len(some[0]), lambda: some[0][0]):
+        with pytest.raises(TypeError, match="single"):
+            act()
 
 
 def test_bad_intervals_and_boxes_are_refused():
@@ -368,10 +320,9 @@ def test_bad_intervals_and_boxes_are_refused():
         (lambda: Box([0], [1], sets={0: "red"}), "'red'"), (lambda: Box([0], [1]) & Box.unbounded(2), "1 features"),
         (lambda: Box([0], [1]).is_inside(Hyperplane([1.0, 1.0], 0.0).side(1)), "1 features"),
         (lambda: Box([-INF], [INF], sets={0: [0]}).is_inside(Hyperplane([1.0], 1.0).side(1)), "code"),
-        (lambda: Boxes.from_bounds([0.0], [1.0]), "table"),
-        (lambda: Boxes.from_bounds([[0.0, 2.0]], [[1.0, 1.0]]), "feature 1"),
-        (lambda: Boxes.concatenate([]), "concatenate"),
-        (lambda: Boxes(2, 1, [1], [0, 0], [0.0], [1.0]), "2 features")]:  # fmt: skip
+        (lambda: Box([[0.0]], [[1.0]], missing=[0]), "stack"), (lambda: Box([0], [1], missing=[2]), "feature 2"),
+        (lambda: Box.stack([Box([-INF], [INF], sets={0: [1]})], 1), "stack"),
+        (lambda: Box([-INF], [INF], sets={0: 1}), "feature 0")]:  # fmt: skip
         with pytest.raises(InvalidValueError, match=name):
             act()
 
@@ -379,6 +330,6 @@ def test_bad_intervals_and_boxes_are_refused():
 def test_tables_that_are_no_rows_of_numbers_are_refused():
     dates = np.array([["2020-01-01", "2020-01-02"]], dtype="M8[D]")
     for X in ([1.0, 2.0], [[1.0]], [["1", "2"]], [[1.0, object()]], [[1.0, 2.0], [1.0]], dates):
-        for ask in (Box([0, 0], [1, 1]).contains, Boxes.unbounded(1, 2).contains):
+        for ask in (Box([0, 0], [1, 1]).contains, Box([[0, 0]], [[1, 1]]).contains):
             with pytest.raises(DataError, match="X"):
                 ask(X)

@@ -695,8 +695,8 @@ class Finder:
             return None
         else:
             lower, upper = self.evidence.lower, self.evidence.upper
-            for feature, codes in rule.region.sets.allowed:
-                if not np.isin(self.evidence.points[:, feature], codes).any():
+            for feature, codes in rule.region.sets.items():
+                if not np.isin(self.evidence.points[:, feature], list(codes)).any():
                     return f"no row has {self.phrases.chosen(feature, codes)}"
         rows = flat(rule.region)
         with np.errstate(invalid="ignore"):

@@ -236,9 +236,9 @@ class PremiseGeometry:
         """Decide whether every point of a premise that is not empty is in another one."""
         if self._is_box[i] and self._is_box[j]:
             return self._boxes[i].intersect(self._boxes[j]) == self._boxes[i]
-        for feature, codes in self.regions[j].sets.allowed:
+        for feature, codes in self.regions[j].sets.items():
             mine = self.regions[i].sets
-            if feature not in mine or not mine[feature] <= set(codes):
+            if feature not in mine or not mine[feature] <= codes:
                 return False
         inner, outer = flat(self.regions[i]), flat(self.regions[j])
         return all(

@@ -39,8 +39,7 @@ from numpy.typing import NDArray
 from clearmargin.rankings.properties import quantile_cuts, round_cut
 from clearmargin.rule_base.leverage_search import Contrast, Counter, sibling_pairs
 from clearmargin.rules import Box, Domain, FeatureSpace, Interval
-from clearmargin.rules.boxes import Words, pack_bits
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Words, pack_bits
 
 Counts = NDArray[np.int64]
 

@@ -373,8 +373,7 @@ def count_bounds(rule: Rule) -> int:
     r"""Count the conditions of a rule as they are read: ``low <= x <= high`` are two, a set of categories is one."""
     region = rule.region
     if isinstance(region, Box):
-        ends = np.isfinite(region.entries.bounds).sum()
-        return int(ends) + len(region.sets) + len(region.missing) + len(region.known)
+        return int(region.n_conditions) + len(region.sets) + len(region.missing) + len(region.known)
     return rule.n_conditions
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.printer import Phrases, format_label
-from clearmargin.rules import Box, CategorySets, FeatureSpace, Interval, Rule, RuleSet
+from clearmargin.rules import Box, FeatureSpace, Interval, Rule, RuleSet
 from clearmargin.rules.rule import Label
 
 # Cells that the search for a case decided otherwise may look at; some microseconds each.
@@ -434,7 +434,7 @@ def _condition(rules: RuleSet, k: int, name: str) -> str | None:
     box = rules[k].region
     assert isinstance(box, Box)
     intervals: dict[int, Interval] = {j: box.interval(j)} if box.has_bounds(j) else {}
-    sets = CategorySets({j: box.sets[j]}) if j in box.sets else None
+    sets = {j: box.sets[j]} if j in box.sets else None
     missing, known = ({j} & {*listed} for listed in (box.missing, box.known))
     if not (intervals or sets or missing or known):
         return None

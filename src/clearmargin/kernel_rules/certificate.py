@@ -390,7 +390,7 @@ def _in_user_units(
     )
     # A feature that the machine does not look at may have any value of the box.
     row = np.where(np.isfinite(first), first, np.where(np.isfinite(last), last, 0.0))
-    for j, codes in box.sets.allowed:
+    for j, codes in box.sets.items():
         row[j] = min(codes, default=0)
     for column, (j, code) in enumerate(machine.encoding.sources):
         if code is None:

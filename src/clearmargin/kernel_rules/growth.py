@@ -22,7 +22,6 @@ from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes
 from clearmargin.rule_base.explanation import case_values
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rules import Box, Domain, FeatureSpace
-from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.table import case_table
 from clearmargin.tables.validation import check_whole
@@ -437,5 +436,5 @@ def prove_boxes(
     idle_columns = np.setdiff1d(np.arange(limits.shape[2]), machine.source)
     limits[:, 0, idle_columns], limits[:, 1, idle_columns] = -np.inf, np.inf
     codes = np.array([k for _, k in kept], dtype=np.intp)
-    boxes = Boxes.from_bounds(limits[:, 0], limits[:, 1])
+    boxes = Box(limits[:, 0], limits[:, 1])
     return FoundBoxes(boxes, codes, np.ones(len(codes), dtype=np.bool_))

@@ -22,7 +22,7 @@ from clearmargin.rule_base.budget import DEFAULT_MAX_RULES, MinCoverage
 from clearmargin.rule_base.options import Option, WholeNumber
 from clearmargin.rule_base.shaping import shorten, tune
 from clearmargin.rule_base.training import check_not_empty, taken_by
-from clearmargin.rules.boxes import Boxes
+from clearmargin.rules import Box
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
 from clearmargin.tables.validation import naming_columns
@@ -170,11 +170,13 @@ class SupportVectorRules(BoxExtractor):
         machine, task = self._machine, task.sampled(_MOST_POINTS)
         starts = machine.support_points(np.median(task.points, axis=0))
         found = _boxes_around(machine, task, starts)
-        covered = (found.boxes.masks(task.points) & (found.codes[:, None] == task.codes)).any(
+        covered = (found.boxes.contains(task.points) & (found.codes[:, None] == task.codes)).any(
             axis=0
         )
         more = _boxes_around(machine, task, task.points[~covered])
-        boxes = Boxes.concatenate([found.boxes, more.boxes])
+        lower = np.vstack([found.boxes.lower, more.boxes.lower])
+        upper = np.vstack([found.boxes.upper, more.boxes.upper])
+        boxes = Box(lower, upper)
         found = _without_idle(task, boxes, np.concatenate([found.codes, more.codes]))
         if not len(found.boxes):
             raise DataError(
@@ -198,20 +200,20 @@ def _boxes_around(machine: KernelMachine, task: ExtractionTask, starts: FloatArr
     return _without_idle(task, boxes, codes)
 
 
-def _without_idle(task: ExtractionTask, boxes: Boxes, codes: IntArray) -> FoundBoxes:
+def _without_idle(task: ExtractionTask, boxes: Box, codes: IntArray) -> FoundBoxes:
     """Leave out boxes that add nothing: those whose points another one of the class covers, and by a greedy cover."""
     if not len(boxes):
         return FoundBoxes.observed(boxes, codes)
-    covers = boxes.masks(task.points)
+    covers = boxes.contains(task.points)
     kept = prune_subsets(covers, codes, boxes.n_conditions)
-    boxes, codes, covers = boxes.take(kept), codes[kept], covers[kept]
+    boxes, codes, covers = boxes[kept], codes[kept], covers[kept]
     chosen = greedy_cover(covers, codes, task.codes, sizes=boxes.n_conditions)
-    return FoundBoxes.observed(boxes.take(chosen), codes[chosen])
+    return FoundBoxes.observed(boxes[chosen], codes[chosen])
 
 
 def _initial_boxes(
     machine: KernelMachine, task: ExtractionTask, starts: FloatArray
-) -> tuple[Boxes, IntArray, FloatArray]:
+) -> tuple[Box, IntArray, FloatArray]:
     """Make the boxes of the nearest crossings (Algorithm 2 of the SVM-tree paper), each with class and anchor."""
     n = len(machine.encoding.columns)
     Z = machine.to_machine(starts)
@@ -237,6 +239,6 @@ def _initial_boxes(
         codes.append(np.full(len(inside), k, dtype=np.intp))
         rows.append(inside)
     if not limits:
-        return Boxes.unbounded(0, n), np.empty(0, dtype=np.intp), np.empty((0, n))
+        return Box.stack([], n), np.empty(0, dtype=np.intp), np.empty((0, n))
     lower, upper = np.concatenate(limits, axis=1)
-    return Boxes.from_bounds(lower, upper), np.concatenate(codes), starts[np.concatenate(rows)]
+    return Box(lower, upper), np.concatenate(codes), starts[np.concatenate(rows)]

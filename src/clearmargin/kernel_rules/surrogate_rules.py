@@ -18,7 +18,6 @@ from clearmargin.rule_base.budget import MinCoverage
 from clearmargin.rule_base.options import Option, WholeNumber
 from clearmargin.rule_base.simplify import to_user_box
 from clearmargin.rules import Box, Rule, RuleSet
-from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Encoding
 
@@ -182,7 +181,7 @@ _STEPS = 100.0
 _MAX_DECIMALS = 17
 
 
-def tree_boxes(tree: Any, most: int | None, points: FloatArray) -> tuple[Boxes, IntArray]:
+def tree_boxes(tree: Any, most: int | None, points: FloatArray) -> tuple[Box, IntArray]:
     """Read the leaves of a fitted decision tree of scikit-learn as boxes."""
     inner = tree.tree_
     # Weights of the classes in each node; scikit-learn stores shares.
@@ -210,7 +209,7 @@ def tree_boxes(tree: Any, most: int | None, points: FloatArray) -> tuple[Boxes, 
         if low[j] <= below[j]:
             stack.append((int(left[node]), low, below))
     classes = tree.classes_[np.array(codes, dtype=np.intp)]
-    return Boxes.from_bounds(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
+    return Box(np.array(lower), np.array(upper)), np.asarray(classes, dtype=np.intp)
 
 
 def _join_siblings(left: IntArray, right: IntArray, weights: FloatArray, most: int | None) -> None:
@@ -249,9 +248,7 @@ def _short_cuts(inner: Any, points: FloatArray) -> FloatArray:
     return np.asarray(cuts)
 
 
-def close_gaps(
-    rules: RuleSet, boxes: Boxes, leaves: Boxes, encoding: Encoding
-) -> tuple[RuleSet, Boxes]:
+def close_gaps(rules: RuleSet, boxes: Box, leaves: Box, encoding: Encoding) -> tuple[RuleSet, Box]:
     """Let rules that were made of leaves end where their leaves end."""
     low, high = leaves.lower, leaves.upper
     inside = (low[None] <= boxes.lower[:, None]).all(axis=2)
@@ -269,4 +266,4 @@ def close_gaps(
         closed.append(
             Rule(region, rule.label, origin=rule.origin, proof=rule.proof, stats=rule.stats)
         )
-    return RuleSet(closed, rules.space, rules.classes), Boxes.from_bounds(lower, upper)
+    return RuleSet(closed, rules.space, rules.classes), Box(lower, upper)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def format_rules(rules: RuleSet) -> str:
 def format_rule(rule: Rule, space: FeatureSpace | None = None) -> str:
     """Write one rule in the rule language, as a line without declarations."""
     if space is None:
-        codes = {f"x{j}": range(max(categories) + 1) for j, categories in rule.region.sets.allowed}
+        codes = {f"x{j}": range(max(categories) + 1) for j, categories in rule.region.sets.items()}
         names = [f"x{j}" for j in range(rule.n_features)]
         space = FeatureSpace(
             names, categories={j: map(str, categories) for j, categories in codes.items()}
@@ -106,15 +106,13 @@ class Phrases:
     def conditions(self, region: Region) -> list[str]:
         """Write the conditions one by one."""
         if isinstance(region, Box):
-            if region.sets or region.missing or region.known:
-                return [self.bound(region, j) for j in region.bounded]
-            return self.bounds(region)
+            return [self.bound(region, j) for j in region.bounded]
         return [*self.rows(region), *self.beside_rows(region)]
 
     def beside_rows(self, region: Polyhedron) -> list[str]:
         """Write the conditions of a polyhedron that are no inequalities."""
         return [
-            *(self.chosen(j, codes) for j, codes in region.sets.allowed),
+            *(self.chosen(j, codes) for j, codes in region.sets.items()),
             *(self.missing(j) for j in region.missing),
             *(self.known(j) for j in region.known),
         ]
@@ -127,43 +125,25 @@ class Phrases:
         """Write that the value of a feature is not missing."""
         return f"{self.names[j]} is not missing"
 
-    def bounds(self, box: Box) -> list[str]:
-        """Write the intervals of a box, all at once: most rules have nothing else, and there may be many."""
-        features, (lower, upper), (low_closed, high_closed) = box.entries
-        return [
-            _between(
-                self.names[j],
-                None if low == -np.inf else (low, not low_in),
-                None if high == np.inf else (high, not high_in),
-            )
-            for j, low, high, low_in, high_in in zip(
-                features.tolist(),
-                lower.tolist(),
-                upper.tolist(),
-                low_closed.tolist(),
-                high_closed.tolist(),
-                strict=True,
-            )
-        ]
-
     def bound(self, box: Box, j: int) -> str:
         """Write the condition on one feature of a box."""
         if j in box.missing or j in box.known:
             return self.missing(j) if j in box.missing else self.known(j)
         if j in box.sets:
-            return self.chosen(j, tuple(sorted(box.sets[j])))
+            return self.chosen(j, box.sets[j])
         interval = box.interval(j)
         low = None if interval.low == -np.inf else (interval.low, not interval.low_closed)
         high = None if interval.high == np.inf else (interval.high, not interval.high_closed)
         return _between(self.names[j], low, high)
 
-    def chosen(self, j: int, codes: tuple[int, ...]) -> str:
+    def chosen(self, j: int, codes: Iterable[int]) -> str:
         """Write the set of categories of one feature."""
         categories = self.categories[j]
         assert categories is not None
-        if len(codes) == 1:
-            return f"{self.names[j]} = {categories[codes[0]]}"
-        return f"{self.names[j]} in {{{', '.join(categories[code] for code in codes)}}}"
+        chosen = [categories[code] for code in sorted(codes)]
+        if len(chosen) == 1:
+            return f"{self.names[j]} = {chosen[0]}"
+        return f"{self.names[j]} in {{{', '.join(chosen)}}}"
 
     def rows(self, region: Polyhedron) -> Iterator[str]:
         """Write the inequalities of a polyhedron; a lower bound and the upper one after it make a chain."""
@@ -224,7 +204,7 @@ def _implies_space(rules: RuleSet) -> bool:
 
 def _mentioned(region: Region) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the features in the order in which they are written, each with its categories."""
-    sets = dict(region.sets.allowed)
+    sets = {j: tuple(sorted(codes)) for j, codes in region.sets.items()}
     if isinstance(region, Box):
         yield from ((j, sets.get(j, ())) for j in region.bounded)
     else:

@@ -103,7 +103,7 @@ def _premise(
     else:
         conditions = [
             *phrases.rows(region),
-            *(_say_set(j, codes, space) for j, codes in region.sets.allowed),
+            *(_say_set(j, sorted(codes), space) for j, codes in region.sets.items()),
             *(f"{plain(space.names[j])} is missing" for j in region.missing),
             *(f"{plain(space.names[j])} is not missing" for j in region.known),
         ]

@@ -31,14 +31,11 @@ from clearmargin.language.syntax import (
     Sum,
     Tree,
 )
-from clearmargin.rules.box import Box, make_entries
-from clearmargin.rules.categories import CategorySets
+from clearmargin.rules.box import Box
 from clearmargin.rules.polyhedron import MatrixBudget, Polyhedron
 from clearmargin.rules.rule import Label, Region, Rule, as_label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
-
-_NO_SETS = CategorySets()
 
 
 def parse_rules(
@@ -503,7 +500,7 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
         _check_missing(missing, found, sets, words)
     plain = [item for item in found if isinstance(item, Limits)]
     if len(plain) == len(found):
-        return _make_box(plain, sets, missing, words)
+        return _make_box(rule, plain, sets, missing, words)
     return _make_polyhedron(rule, found, sets, missing, words)
 
 
@@ -624,6 +621,7 @@ def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, floa
 
 
 def _make_box(
+    rule: RuleNode,
     found: Sequence[Limits],
     sets: dict[int, set[int]],
     missing: dict[int, Missing],
@@ -638,22 +636,26 @@ def _make_box(
             limits.low > limits.high or limits.low_is_open or limits.high_is_open
         ):
             raise _contradiction(j, limits.written, words)
-    features = sorted(narrowed)
-    ordered = [narrowed[j] for j in features]
-    # No bound is NaN, none is open at infinity, and a feature with categories is not compared with numbers.
-    entries = make_entries(
-        features,
-        [[item.low + 0.0 for item in ordered], [item.high + 0.0 for item in ordered]],  # no -0.0
-        [[not item.low_is_open for item in ordered], [not item.high_is_open for item in ordered]],
-    )
-    return Box._trusted(
-        len(words.space),
-        entries,
-        None,
-        CategorySets(sets) if sets else _NO_SETS,
-        _listed(missing, True) if missing else (),
-        _listed(missing, False) if missing else (),
-    )
+    n = len(words.space)
+    _take(words, rule, 3 * n)
+    lower, upper = np.full(n, -math.inf), np.full(n, math.inf)
+    lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
+    for j, limits in narrowed.items():
+        lower[j], upper[j] = limits.low, limits.high
+        lower_closed[j], upper_closed[j] = not limits.low_is_open, not limits.high_is_open
+    absent, known = _listed(missing, True), _listed(missing, False)
+    return Box(lower, upper, lower_closed, upper_closed, sets, absent, known)
+
+
+def _take(words: Vocabulary, rule: RuleNode, numbers: int) -> None:
+    """Refuse rules over so many features that their arrays would take all memory."""
+    if not words.budget.take(numbers):
+        raise words.source.error(
+            f"with this premise the rules take more than {words.budget.gigabytes} GB over {len(words.space)} features; "
+            "read the rules in parts, each over the features it needs",
+            rule.start,
+            rule.end,
+        )
 
 
 def _both(a: Limits, b: Limits) -> Limits:
@@ -672,20 +674,14 @@ def _make_polyhedron(
 ) -> Polyhedron:
     rows = [row for item in found for row in ([item] if isinstance(item, Row) else _as_rows(item))]
     n = len(words.space)
-    if not words.budget.take(len(rows) * n):
-        raise words.source.error(
-            f"this premise is too large: {len(rows)} linear conditions over {n} features take, with those before "
-            f"them, more than {words.budget.gigabytes} GB; read the rules in parts, each over the features it needs",
-            rule.start,
-            rule.end,
-        )
-    return _polyhedron(rows, n, CategorySets(sets), _listed(missing, True), _listed(missing, False))
+    _take(words, rule, len(rows) * n)
+    return _polyhedron(rows, n, sets, _listed(missing, True), _listed(missing, False))
 
 
 def _polyhedron(
     rows: Sequence[Row],
     n_features: int,
-    sets: CategorySets = _NO_SETS,
+    sets: dict[int, set[int]] | None = None,
     missing: Sequence[int] = (),
     known: Sequence[int] = (),
 ) -> Polyhedron:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clearmargin.language.printer import format_number
 from clearmargin.language.prose import percent, plain, ratio_text
-from clearmargin.rules import Box, CategorySets, FeatureSpace, Rule, RuleSet
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Region
 
 __all__ = [
@@ -92,7 +92,7 @@ def single_condition(box: Box, feature: int) -> Box:
         missing, known = ({feature} & {*listed} for listed in (box.missing, box.known))
         return Box.from_intervals({}, n, missing=missing, known=known)
     if feature in box.sets:
-        return Box.from_intervals({}, n, CategorySets({feature: box.sets[feature]}))
+        return Box.from_intervals({}, n, {feature: box.sets[feature]})
     return Box.from_intervals({feature: box.interval(feature)}, n)
 
 

@@ -47,7 +47,6 @@ from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
 from clearmargin.rule_base.simplify import merge_neighbours, simplify_box, to_user_box
 from clearmargin.rule_base.training import LabelledPoints
 from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet, RuleStats
-from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.rule import Label, Proof
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
@@ -183,7 +182,7 @@ def expected_coverage(
         found += [(len(members), box) for box, members in pairs]
     found.sort(key=lambda pair: -pair[0])
     boxes = [box for _, box in found[: options.budget]]
-    return float(np.mean(Boxes.of(boxes, counted.shape[1]).masks(counted).any(axis=0)))
+    return float(np.mean(Box.stack(boxes, counted.shape[1]).contains(counted).any(axis=0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +419,8 @@ def boxes_of_class(
     ]
     simple = [box for box in sound if box is not None]
     prove(simple, guards, limits, disjoint=options.disjoint)
-    inside = Boxes.of(simple, X.shape[1]).members(X, np.flatnonzero(is_inside))
+    rows = np.flatnonzero(is_inside)
+    inside = [rows[mask] for mask in Box.stack(simple, X.shape[1]).contains(X[rows])]
     sizes = [int(np.count_nonzero(to_cover[group])) for group in inside]
     order = [k for k in range(len(simple)) if sizes[k] >= least]
     order.sort(key=lambda k: -sizes[k])
@@ -594,10 +594,9 @@ def share_whole_numbers(
         return list(found)
     # Count the rows of boxes that grew, and put the box with most rows to cover first again.
     changed = sorted(grown)
-    members = Boxes.of([boxes[place] for place in changed], X.shape[1]).members(X)
     rows = [inside for result in found for inside in result.rows]
-    for place, inside in zip(changed, members, strict=True):
-        rows[place] = inside
+    for place in changed:
+        rows[place] = np.flatnonzero(boxes[place].contains(X))
     shared = []
     for k, result in enumerate(found):
         own = [place for place, owner in enumerate(owners) if owner == k]

@@ -29,8 +29,7 @@ import numpy as np
 
 from clearmargin.models.score_error import DOUBLE, Guard
 from clearmargin.models.surface import Surface
-from clearmargin.rules import Box, CategorySets, FeatureSpace
-from clearmargin.rules.box import make_entries
+from clearmargin.rules import Box, FeatureSpace
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
@@ -67,22 +66,14 @@ class Reasons:
 
     def box(self, k: int) -> Box:
         """Give the region of case k over the user's features."""
-        bounded = np.isfinite(self.lower[k]) | np.isfinite(self.upper[k])
-        numeric = np.flatnonzero(self.kept[k] & bounded)
-        ends = [self.lower[k, numeric], self.upper[k, numeric]]
         sets = {
             j: np.flatnonzero(allowed[k]).tolist()
             for j, allowed in self.allowed.items()
             if self.kept[k, j] and not allowed[k].all()
         }
-        return Box._trusted(
-            self.kept.shape[1],
-            make_entries(numeric.tolist(), ends, [[True] * len(numeric)] * 2),
-            None,
-            CategorySets(sets) if sets else None,
-            (),
-            self.asked,
-        )
+        lower = np.where(self.kept[k], self.lower[k], -np.inf)
+        upper = np.where(self.kept[k], self.upper[k], np.inf)
+        return Box(lower, upper, sets=sets, known=self.asked)
 
 
 @dataclass(frozen=True, slots=True)

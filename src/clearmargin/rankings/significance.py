@@ -28,8 +28,7 @@ from scipy.special import ndtri
 from scipy.stats import hypergeom
 
 from clearmargin.rule_base.leverage_search import Found
-from clearmargin.rules.boxes import Words, pack_bits
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Words, pack_bits
 
 # Products of two counts are compared as integers: 64 bits whatever the platform calls an int.
 Counts = NDArray[np.int64]

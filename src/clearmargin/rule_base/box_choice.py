@@ -19,8 +19,8 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rule_base.shaping import as_finite_points
-from clearmargin.rules.boxes import Boxes, Words, pack_bits
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules import Box
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Words, pack_bits
 
 # Distances computed at a time, 2 MB: they stay in cache while the axes pass.
 _CHUNK = 1 << 18
@@ -63,7 +63,7 @@ def greedy_cover(
     return np.array(order, dtype=np.intp)
 
 
-def nearest_box(points: FloatArray, boxes: Boxes, scale: FloatArray) -> IntArray:
+def nearest_box(points: FloatArray, boxes: Box, scale: FloatArray) -> IntArray:
     """Return the nearest box of each point, the first of several that are equally near."""
     P = as_finite_points(points, boxes.n_features)
     if not len(boxes):

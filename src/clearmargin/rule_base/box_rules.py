@@ -12,8 +12,7 @@ from clearmargin.exceptions import DataError
 from clearmargin.rule_base.budget import MinCoverage, RuleBudget, choose_rules, have_evidence
 from clearmargin.rule_base.simplify import shorten_bounds, to_user_box
 from clearmargin.rule_base.training import LabelledPoints, class_codes, taken_by
-from clearmargin.rules import Rule, RuleSet, RuleStats
-from clearmargin.rules.boxes import Boxes
+from clearmargin.rules import Box, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.encoding import Decoding, Encoding
@@ -71,12 +70,12 @@ class ExtractionTask(LabelledPoints):
 class FoundBoxes:
     """Boxes over the encoded columns, each with its class."""
 
-    boxes: Boxes
+    boxes: Box
     codes: IntArray
     proved: BoolArray
 
     @classmethod
-    def observed(cls, boxes: Boxes, codes: IntArray) -> FoundBoxes:
+    def observed(cls, boxes: Box, codes: IntArray) -> FoundBoxes:
         """Take boxes without proof."""
         return cls(boxes, codes, np.zeros(len(codes), dtype=np.bool_))
 
@@ -85,7 +84,7 @@ class RuleBoxes(NamedTuple):
     """Rules, and the boxes over encoded columns that they stand for."""
 
     rules: RuleSet
-    boxes: Boxes
+    boxes: Box
     codes: IntArray
     places: IntArray
     budget: RuleBudget
@@ -100,7 +99,7 @@ def make_rules(
     weights: FloatArray | None = None,
 ) -> RuleBoxes:
     """Make rules of boxes: bounds of few digits, the rule with the highest precision first."""
-    covers = found.boxes.masks(task.points)
+    covers = found.boxes.contains(task.points)
     rightly = covers & (task.codes == found.codes[:, None])
     right, covered = rightly.sum(axis=1), covers.sum(axis=1)
     enough, stay = choose_boxes(
@@ -138,7 +137,7 @@ def make_rules(
         places.append(r)
     return RuleBoxes(
         RuleSet(rules, task.encoding.space, task.classes),
-        Boxes.of(boxes, len(task.encoding.columns)),
+        Box.stack(boxes, len(task.encoding.columns)),
         np.array(codes, dtype=np.intp),
         np.array(places, dtype=np.intp),
         count_budget(covers, enough, stay, max_rules),

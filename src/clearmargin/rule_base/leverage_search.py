@@ -39,8 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.boxes import Words, pack_bits
-from clearmargin.rules.value import BoolArray, IntArray
+from clearmargin.rules.value import BoolArray, IntArray, Words, pack_bits
 
 Counts = NDArray[np.int64]
 

@@ -161,12 +161,12 @@ def split_conditions(region: Region) -> list[Region]:
     n = region.n_features
     parts: list[Region] = []
     if isinstance(region, Box):
-        features = region.entries.features.tolist()
-        parts += [Box.from_intervals({j: region.interval(j)}, n) for j in features]
+        bounded = [j for j in region.bounded if region.has_bounds(j)]
+        parts += [Box.from_intervals({j: region.interval(j)}, n) for j in bounded]
     else:
         rows = zip(region.A, region.b, region.strict, strict=True)
         parts += [Polyhedron([row], [limit], [strict]) for row, limit, strict in rows]
-    parts += [Box.from_intervals({}, n, {j: codes}) for j, codes in region.sets.allowed]
+    parts += [Box.from_intervals({}, n, {j: codes}) for j, codes in region.sets.items()]
     parts += [Box.from_intervals({}, n, missing=[j]) for j in region.missing]
     parts += [Box.from_intervals({}, n, known=[j]) for j in region.known]
     return parts

@@ -45,19 +45,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clearmargin.exceptions import DataError
-from clearmargin.rules.boxes import Boxes, Words, pack_bits
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, as_points
+from clearmargin.rules import Box
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Words, as_points, pack_bits
 
 
-def limits_of(boxes: Boxes) -> FloatArray:
+def limits_of(boxes: Box) -> FloatArray:
     """Write closed boxes as upper bounds of x and of -x, an array of shape (r, 2n)."""
     return np.hstack([boxes.upper, -boxes.lower])
 
 
-def from_limits(limits: FloatArray) -> Boxes:
+def from_limits(limits: FloatArray) -> Box:
     """Undo `limits_of`."""
     n = limits.shape[1] // 2
-    return Boxes.from_bounds(-limits[:, n:], limits[:, :n])
+    return Box(-limits[:, n:], limits[:, :n])
 
 
 def directions(points: FloatArray) -> FloatArray:
@@ -91,16 +91,16 @@ _SAME_CLASS = (1 << _SHIFT) - 1
 
 
 def tune(
-    boxes: Boxes,
+    boxes: Box,
     anchors: ArrayLike | None,
     points: ArrayLike,
     point_codes: IntArray,
     class_codes: IntArray,
-) -> tuple[Boxes, BoolArray]:
+) -> tuple[Box, BoolArray]:
     """Cut boxes until none holds a point of another class."""
     P = as_finite_points(points, boxes.n_features)
     fixed = None if anchors is None else directions(np.asarray(anchors, dtype=np.float64)).T
-    inside = boxes.masks(P)
+    inside = boxes.contains(P)
     limits = limits_of(boxes)
     kept = np.ones(len(boxes), dtype=np.bool_)
     U, is_contradicted = directions(P), contradicted(P, point_codes)
@@ -271,8 +271,8 @@ def _from_the_end(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def merge_boxes(
-    boxes: Boxes, class_codes: IntArray, P: FloatArray, point_codes: IntArray
-) -> tuple[Boxes, IntArray]:
+    boxes: Box, class_codes: IntArray, P: FloatArray, point_codes: IntArray
+) -> tuple[Box, IntArray]:
     """Replace boxes of a class by their hull as long as it brings in no foreign point."""
     limits, U = limits_of(boxes), directions(P)
     far = U.max(axis=1) if len(P) else np.ones(len(U))
@@ -355,13 +355,13 @@ class _Merger:
 
 
 def shorten(
-    boxes: Boxes,
+    boxes: Box,
     P: FloatArray,
     point_codes: IntArray,
     class_codes: IntArray,
     lower: FloatArray | None = None,
     upper: FloatArray | None = None,
-) -> Boxes:
+) -> Box:
     """Drop the bounds that are not needed against foreign points, and let the others out."""
     low, high = P.min(axis=0) if lower is None else lower, P.max(axis=0) if upper is None else upper
     half = high / 2 - low / 2  # the difference itself may overflow

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from clearmargin.rules import Box, CategorySets, Interval
+from clearmargin.rules import Box, Interval
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.space import FeatureSpace
 from clearmargin.rules.value import BoolArray, FloatArray
@@ -175,4 +175,4 @@ def to_user_box(box: Box, encoding: Encoding) -> Box | None:
             return None
         if len(codes) < len(members):
             sets[feature] = codes
-    return Box(lower, upper, lower_closed, upper_closed, CategorySets(sets), known=encoding.asked)
+    return Box(lower, upper, lower_closed, upper_closed, sets, known=encoding.asked)

@@ -1,12 +1,6 @@
 from .box import (
     Box as Box,
 )
-from .boxes import (
-    Boxes as Boxes,
-)
-from .categories import (
-    CategorySets as CategorySets,
-)
 from .domain import (
     Domain as Domain,
 )
@@ -52,8 +46,6 @@ from .space import (
 
 __all__ = [
     "Box",
-    "Boxes",
-    "CategorySets",
     "Domain",
     "Extreme",
     "FeatureSpace",

@@ -1,18 +1,18 @@
-"""A box: one interval, or one set of categories, for each feature that it has a condition on."""
+"""A box: one interval, or one set of categories, for each feature that it has a condition on; or a stack of boxes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.rules.arithmetic import exact_sign
-from clearmargin.rules.categories import CategorySets, feature_tuple
 from clearmargin.rules.hyperplane import HalfSpace
 from clearmargin.rules.interval import Interval
 from clearmargin.rules.value import (
@@ -25,38 +25,10 @@ from clearmargin.rules.value import (
     float_array,
 )
 
-# Up to here the arrays of all features are kept once they were asked for: at most 2.3 kB a box.
-_MOST_KEPT = 128
+CategorySets = Mapping[int, frozenset[int]]
 
-
-class Entries(NamedTuple):
-    """The bounds of the features that have some, in the order of the features."""
-
-    features: IntArray
-    bounds: FloatArray
-    closed: BoolArray
-
-    def spread(self, features: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Give the bounds of these features, which include all that have some; infinite where there are none."""
-        bounds, closed = _free(len(features))
-        places = np.searchsorted(features, self.features)
-        bounds[:, places], closed[:, places] = self.bounds, self.closed
-        return bounds, closed
-
-
-def closed_ends(bounds: FloatArray, closed: BoolArray) -> FloatArray:
-    """Write intervals as low <= x <= high: over floats, x > a is x >= the next float after a."""
-    if closed.all():
-        return bounds
-    inwards = np.array([math.inf, -math.inf]).reshape(2, *[1] * (bounds.ndim - 1))
-    with np.errstate(over="ignore"):  # after the largest float comes inf
-        return np.where(closed, bounds, np.nextafter(bounds, inwards))
-
-
-def _free(n: int) -> tuple[FloatArray, BoolArray]:
-    bounds, closed = np.empty((2, n)), np.ones((2, n), dtype=np.bool_)
-    bounds[0], bounds[1] = -math.inf, math.inf
-    return bounds, closed
+# Rows handled at a time by a stack: large enough to drown the overhead of numpy, small enough to stay in cache.
+_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -64,17 +36,20 @@ class Box(Value):
     """A product of intervals, with a flag for each bound that says whether it belongs to the box.
 
     Half-open boxes are what makes rules disjoint. An infinite bound stands for no condition and counts as
-    closed. Only conditions that exist are stored, so that a box with one bound is small in a space of thousands of
-    features. A condition is false where the value is missing (NaN); a feature without condition may be missing.
+    closed. A condition is false where the value is missing (NaN); a feature without condition may be missing.
+
+    Bounds of two dimensions make a stack of boxes, which has a length, is taken apart by an index, and answers
+    `contains` with one row for each box. Only a single box has sets of categories and conditions on missing values.
 
     Parameters
     ----------
-    lower, upper : array-like of shape (n,)
+    lower, upper : array-like of shape (n,) or (r, n)
         Bounds of each feature; ``-inf`` and ``inf`` where there is none.
     lower_closed, upper_closed : array-like of bool or bool, default True
         Whether each bound belongs to the box.
-    sets : CategorySets or mapping, optional
-        For categorical features, the codes that are allowed; such a feature has no bounds.
+    sets : mapping from int to iterable of int, optional
+        For categorical features, the codes that are allowed; such a feature has no bounds. A code is the position of
+        a category in the list of categories of its feature, as `FeatureSpace.read` gives it.
     missing : iterable of int, optional
         Features whose value must be missing.
     known : iterable of int, optional
@@ -91,9 +66,11 @@ class Box(Value):
     True
     >>> Box([0, -np.inf], [2, np.inf], missing=[1])
     Box({0: [0, 2], 1: missing}, n_features=2)
+    >>> stack = Box([[0, 0], [1, 1]], [[2, 1], [3, 3]])
+    >>> len(stack), stack[1], stack.contains([[1, 1], [2, 2], [3, 3]]).sum(axis=1)
+    (2, Box({0: [1, 3], 1: [1, 3]}, n_features=2), array([1, 3]))
     """
 
-    # These four are read from what is stored; see the end of this file.
     lower: FloatArray
     upper: FloatArray
     lower_closed: BoolArray
@@ -101,10 +78,6 @@ class Box(Value):
     sets: CategorySets
     missing: tuple[int, ...]
     known: tuple[int, ...]
-    n_features: int = field(init=False, compare=False)
-    # At least one of these two is there; the other one is made when it is asked for.
-    _entries: Entries | None = field(init=False, compare=False)
-    _arrays: tuple[FloatArray, BoolArray] | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -112,195 +85,138 @@ class Box(Value):
         upper: ArrayLike,
         lower_closed: ArrayLike = True,
         upper_closed: ArrayLike = True,
-        sets: CategorySets | Mapping[int, object] | None = None,
+        sets: Mapping[int, Iterable[int]] | None = None,
         missing: Iterable[int] = (),
         known: Iterable[int] = (),
     ):
         low = float_array(lower, "the lower bounds of a box")
-        if low.ndim != 1:
+        if low.ndim not in (1, 2):
             raise InvalidValueError(f"a box has one row of bounds, not shape {low.shape}")
         high = float_array(upper, "the upper bounds of a box", shape=low.shape)
-        if np.count_nonzero(low == math.inf) or np.count_nonzero(high == -math.inf):
+        if (low == math.inf).any() or (high == -math.inf).any():
             raise InvalidValueError("a box cannot start at inf or end at -inf")
         low_closed = bool_array(lower_closed, "lower_closed", shape=low.shape) | (low == -math.inf)
         high_closed = bool_array(upper_closed, "upper_closed", shape=low.shape) | (high == math.inf)
-        bounds, closed = np.empty((2, len(low))), np.empty((2, len(low)), dtype=np.bool_)
-        bounds[0], bounds[1], closed[0], closed[1] = low, high, low_closed, high_closed
-        self._fill(len(low), None, (bounds, closed), _as_sets(sets), missing, known)
-
-    def _fill(
-        self,
-        n_features: int,
-        entries: Entries | None,
-        arrays: tuple[FloatArray, BoolArray] | None,
-        sets: CategorySets,
-        missing: Iterable[int],
-        known: Iterable[int],
-    ) -> None:
-        for array in (*(entries or ()), *(arrays or ())):
-            array.setflags(write=False)
-        self._set(
-            n_features=n_features,
-            sets=sets,
-            missing=(),
-            known=(),
-            _entries=entries,
-            _arrays=arrays,
-        )
-        for feature in sets:
-            if feature >= n_features:
-                raise InvalidValueError(
-                    f"a set for feature {feature}, but there are {n_features} features"
-                )
-            if self.has_bounds(feature):
-                raise InvalidValueError(
-                    f"feature {feature} has both a set of categories and bounds"
-                )
-        if missing or known:
-            present = feature_tuple(known, n_features, "known")
-            self._set(
-                missing=feature_tuple(missing, n_features, "missing"),
-                known=tuple(j for j in present if j not in sets and not self.has_bounds(j)),
-            )
-
-    @classmethod
-    def _trusted(
-        cls,
-        n_features: int,
-        entries: Entries | None = None,
-        arrays: tuple[FloatArray, BoolArray] | None = None,
-        sets: CategorySets | None = None,
-        missing: Iterable[int] = (),
-        known: Iterable[int] = (),
-    ) -> Box:
-        """Make a box of arrays that are in order already, and become its own."""
-        box = object.__new__(cls)
-        box._fill(n_features, entries, arrays, _NO_SETS if sets is None else sets, missing, known)
-        return box
+        for flags in (low_closed, high_closed):
+            flags.setflags(write=False)
+        self._set(lower=low, upper=high, lower_closed=low_closed, upper_closed=high_closed)
+        n = low.shape[-1]
+        allowed = category_sets(sets, n)
+        absent, present = feature_tuple(missing, n, "missing"), feature_tuple(known, n, "known")
+        if low.ndim == 2 and (allowed or absent or present):
+            raise InvalidValueError("a stack of boxes has bounds alone; keep other boxes in a list")
+        for j in allowed:
+            if self.has_bounds(j):
+                raise InvalidValueError(f"feature {j} has both a set of categories and bounds")
+        present = tuple(j for j in present if j not in allowed and not self.has_bounds(j))
+        self._set(sets=allowed, missing=absent, known=present)
 
     @classmethod
     def unbounded(cls, n_features: int) -> Box:
         """Make the box of no condition: the whole space."""
-        return cls.from_intervals({}, n_features)
+        return cls(np.full(n_features, -math.inf), np.full(n_features, math.inf))
 
     @classmethod
     def from_intervals(
         cls,
         intervals: Mapping[int, Interval],
         n_features: int,
-        sets: CategorySets | Mapping[int, object] | None = None,
+        sets: Mapping[int, Iterable[int]] | None = None,
         missing: Iterable[int] = (),
         known: Iterable[int] = (),
     ) -> Box:
         """Make a box from the intervals of some features; the others are free."""
-        numbered = {_as_index(j, n_features): interval for j, interval in intervals.items()}
-        bounded = sorted(j for j, i in numbered.items() if i.low > -math.inf or i.high < math.inf)
-        chosen = [numbered[j] for j in bounded]
-        entries = make_entries(
-            bounded,
-            [[i.low for i in chosen], [i.high for i in chosen]],
-            [[i.low_closed for i in chosen], [i.high_closed for i in chosen]],
-        )
-        return cls._trusted(n_features, entries, None, _as_sets(sets), missing, known)
+        lower, upper = np.full(n_features, -math.inf), np.full(n_features, math.inf)
+        lower_closed, upper_closed = np.ones((2, n_features), dtype=np.bool_)
+        for j, interval in intervals.items():
+            lower[j], upper[j] = interval.low, interval.high
+            lower_closed[j], upper_closed[j] = interval.low_closed, interval.high_closed
+        return cls(lower, upper, lower_closed, upper_closed, sets, missing, known)
 
-    def _key(self) -> tuple[object, ...]:
-        features, bounds, closed = self.entries
-        same = features.tobytes(), bounds.tobytes(), closed.tobytes()
-        return (self.n_features, *same, self.sets, self.missing, self.known)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Arrays that travel by themselves would come back writeable.
-        return _rebuild, (
-            self.n_features,
-            *(part.tolist() for part in self.entries),
-            self.sets,
-            self.missing,
-            self.known,
-        )
+    @classmethod
+    def stack(cls, boxes: Sequence[Box], n_features: int) -> Box:
+        """Put boxes of bounds alone into one stack."""
+        if any(box.sets or box.missing or box.known for box in boxes):
+            raise InvalidValueError("a stack of boxes has bounds alone; keep other boxes in a list")
+        parts = [(box.lower, box.upper, box.lower_closed, box.upper_closed) for box in boxes]
+        if not parts:
+            return cls(np.empty((0, n_features)), np.empty((0, n_features)))
+        low, high, low_closed, high_closed = map(np.stack, zip(*parts, strict=True))
+        return cls(low, high, low_closed, high_closed)
 
     @property
-    def entries(self) -> Entries:
-        """The bounds of the features that have some."""
-        if self._entries is None:
-            bounds, closed = self._dense()
-            used = np.flatnonzero(np.isfinite(bounds[0]) | np.isfinite(bounds[1]))
-            entries = Entries(used, bounds[:, used], closed[:, used])
-            for array in entries:
-                array.setflags(write=False)
-            self._set(_entries=entries)
-        assert self._entries is not None
-        return self._entries
+    def n_features(self) -> int:
+        """Dimension of the space."""
+        return int(self.lower.shape[-1])
 
-    def _dense(self) -> tuple[FloatArray, BoolArray]:
-        """Return the bounds of all features, and whether each belongs to the box."""
-        if self._arrays is not None:
-            return self._arrays
-        features, bounds, closed = self.entries
-        arrays = _free(self.n_features)
-        arrays[0][:, features], arrays[1][:, features] = bounds, closed
-        for array in arrays:
-            array.setflags(write=False)
-        if self.n_features <= _MOST_KEPT:
-            self._set(_arrays=arrays)
-        return arrays
+    def __len__(self) -> int:
+        if self.lower.ndim == 1:
+            raise TypeError("a single box has no length")
+        return len(self.lower)
+
+    def __getitem__(self, index: Any) -> Box:
+        if self.lower.ndim == 1:
+            raise TypeError("a single box has no parts")
+        arrays = self.lower, self.upper, self.lower_closed, self.upper_closed
+        return Box(*(array[index] for array in arrays))
+
+    def __iter__(self) -> Iterator[Box]:
+        return (self[b] for b in range(len(self)))
+
+    @property
+    def n_conditions(self) -> IntArray:
+        """The number of bounds of each box of a stack; a feature bounded on both sides counts twice."""
+        ends = np.isfinite(self.lower).sum(axis=-1) + np.isfinite(self.upper).sum(axis=-1)
+        return np.asarray(ends, dtype=np.intp)
 
     @property
     def bounded(self) -> tuple[int, ...]:
         """Indices of the features that the box has a condition on."""
-        found = self.entries.features.tolist()
+        found = np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)).tolist()
         if not (self.sets or self.missing or self.known):
             return tuple(found)
         return tuple(sorted({*found, *self.sets, *self.missing, *self.known}))
 
     def has_bounds(self, feature: int) -> bool:
         """Check whether a feature has a finite bound."""
-        if self._arrays is not None:
-            low, high = self._arrays[0][:, feature].tolist()
-            return bool(low > -math.inf or high < math.inf)
-        features = self.entries.features
-        place = int(np.searchsorted(features, feature))
-        return place < len(features) and int(features[place]) == feature
+        return bool(self.lower[feature] > -math.inf or self.upper[feature] < math.inf)
 
     def interval(self, feature: int) -> Interval:
         """Return the interval of one feature."""
-        place = feature
-        if self._arrays is not None:
-            bounds, closed = self._arrays
-        else:
-            features, bounds, closed = self.entries
-            index = _as_index(feature, self.n_features)
-            if not self.has_bounds(index):
-                return Interval(-math.inf, math.inf)
-            place = int(np.searchsorted(features, index))
-        return Interval.from_flags(*bounds[:, place].tolist(), *closed[:, place].tolist())
+        return Interval.from_flags(
+            float(self.lower[feature]),
+            float(self.upper[feature]),
+            bool(self.lower_closed[feature]),
+            bool(self.upper_closed[feature]),
+        )
 
     @property
     def is_empty(self) -> bool:
         """Whether no point is in the box."""
-        (low, high), closed = self._arrays or self.entries[1:]
-        narrow = low >= high
-        if np.count_nonzero(narrow):  # as in hardly any box
-            points = (low == high) & closed[0] & closed[1]
+        narrow = self.lower >= self.upper
+        if narrow.any():  # as in hardly any box
+            points = (self.lower == self.upper) & self.lower_closed & self.upper_closed
             if (narrow & ~points).any():
                 return True
-        return self.sets.is_empty or any(
+        return any(not codes for codes in self.sets.values()) or any(
             j in self.known or j in self.sets or self.has_bounds(j) for j in self.missing
         )
 
     def contains(self, X: ArrayLike) -> BoolArray:
         """Tell for each row of X whether it is in the box; a condition on a missing value is false."""
         points = as_points(X, self.n_features)
+        low, high = self.lower, self.upper
+        with np.errstate(over="ignore"):  # after the largest float comes inf
+            # Over floats, x > a is x >= the next float after a.
+            low = np.where(self.lower_closed, low, np.nextafter(low, math.inf))
+            high = np.where(self.upper_closed, high, np.nextafter(high, -math.inf))
+        if self.lower.ndim == 2:
+            return _stack_contains(low, high, points)
         inside = np.ones(len(points), dtype=np.bool_)
-        features, bounds, closed = self.entries
-        ends = closed_ends(bounds, closed)
-        for j, low, high in zip(features.tolist(), *ends.tolist(), strict=True):
-            inside &= points[:, j] >= low
-            inside &= points[:, j] <= high
-        for j in self.missing:
-            inside &= np.isnan(points[:, j])
-        for j in self.known:
-            inside &= ~np.isnan(points[:, j])
-        return inside & self.sets.contains(points)
+        for j in np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)):
+            inside &= points[:, j] >= low[j]
+            inside &= points[:, j] <= high[j]
+        return inside & contains_codes(self, points)
 
     def intersect(self, other: Box) -> Box:
         """Return the points in both boxes; the result may be empty."""
@@ -308,15 +224,24 @@ class Box(Value):
             raise InvalidValueError(
                 f"one box has {self.n_features} features, the other {other.n_features}"
             )
-        sets = self.sets.intersect(other.sets) if self.sets or other.sets else _NO_SETS
-        missing, known = {*self.missing, *other.missing}, {*self.known, *other.known}
-        if self._arrays is not None and other._arrays is not None:
-            arrays = _narrower(self._arrays, other._arrays)
-            return Box._trusted(self.n_features, None, arrays, sets, missing, known)
-        mine, theirs = self.entries, other.entries
-        union = np.union1d(mine.features, theirs.features)
-        both = Entries(union, *_narrower(mine.spread(union), theirs.spread(union)))
-        return Box._trusted(self.n_features, both, None, sets, missing, known)
+        # Of two equal bounds the open one is the narrower.
+        low_is_mine = (self.lower > other.lower) | (
+            (self.lower == other.lower) & ~self.lower_closed
+        )
+        high_is_mine = (self.upper < other.upper) | (
+            (self.upper == other.upper) & ~self.upper_closed
+        )
+        sets = {**self.sets, **other.sets}
+        sets |= {j: self.sets[j] & other.sets[j] for j in self.sets.keys() & other.sets.keys()}
+        return Box(
+            np.where(low_is_mine, self.lower, other.lower),
+            np.where(high_is_mine, self.upper, other.upper),
+            np.where(low_is_mine, self.lower_closed, other.lower_closed),
+            np.where(high_is_mine, self.upper_closed, other.upper_closed),
+            sets,
+            {*self.missing, *other.missing},
+            {*self.known, *other.known},
+        )
 
     def __and__(self, other: Box) -> Box:
         if not isinstance(other, Box):
@@ -367,33 +292,34 @@ class Box(Value):
             return False
         coef, intercept = plane.coef * halfspace.sign, plane.intercept * halfspace.sign
         active = np.flatnonzero(coef)
-        bounds, closed = self._dense()
         # Where a weight is positive, the lowest value is at the lower bound.
         rising = coef[active] > 0
-        corner = np.where(rising, bounds[0, active], bounds[1, active])
-        attained = np.where(rising, closed[0, active], closed[1, active]).all()
+        corner = np.where(rising, self.lower[active], self.upper[active])
+        closed = np.where(rising, self.lower_closed[active], self.upper_closed[active])
         if not np.isfinite(corner).all():
             return False
         sign = exact_sign(coef[active], corner, intercept)
-        return sign > 0 or (sign == 0 and (halfspace.is_closed or not attained))
+        return sign > 0 or (sign == 0 and (halfspace.is_closed or not closed.all()))
 
     def volume(self) -> float:
         """Compute the product of the widths; a set of categories counts as its number of categories.
 
         The volume is 0 as soon as one width is or a value must be missing, and ``inf`` if it is larger than any float.
         """
-        lower, upper = self._dense()[0]
-        if self.is_empty or self.missing or (lower == upper).any():
+        if self.is_empty or self.missing or (self.lower == self.upper).any():
             return 0.0
         with np.errstate(over="ignore", under="ignore"):
-            widths = np.delete(upper - lower, list(self.sets))
+            widths = np.delete(self.upper - self.lower, list(self.sets))
             if np.isinf(widths).any():
                 return math.inf
             # Powers of two are added up apart: no order of the factors overflows on the way.
-            fractions, exponents = np.frexp([*widths, *(len(self.sets[j]) for j in self.sets)])
+            factors = [*widths, *(len(codes) for codes in self.sets.values())]
+            fractions, exponents = np.frexp(factors)
             return float(np.ldexp(np.prod(fractions), int(exponents.sum())))
 
     def __repr__(self) -> str:
+        if self.lower.ndim == 2:
+            return f"<{len(self)} boxes over {self.n_features} features>"
         parts = [f"{j}: {self._describe(j)}" for j in self.bounded]
         return f"Box({{{', '.join(parts)}}}, n_features={self.n_features})"
 
@@ -405,65 +331,64 @@ class Box(Value):
         return " and ".join(phrases)
 
 
-_NO_SETS = CategorySets()
+def _stack_contains(low: FloatArray, high: FloatArray, points: FloatArray) -> BoolArray:
+    """Tell for each box and row whether the row is in it, chunk by chunk of the rows and feature by feature."""
+    inside = np.ones((len(low), len(points)), dtype=np.bool_)
+    has_bounds = (low > -math.inf) | (high < math.inf)
+    features = [
+        (j, np.flatnonzero(has_bounds[:, j])) for j in np.flatnonzero(has_bounds.any(axis=0))
+    ]
+    for start in range(0, len(points), _ROWS):
+        chunk = inside[:, start : start + _ROWS]
+        for j, boxes in features:
+            x = np.ascontiguousarray(points[start : start + _ROWS, j])
+            chunk[boxes] &= (x >= low[boxes, j, None]) & (x <= high[boxes, j, None])
+    return inside
 
 
-def make_entries(
-    features: list[int], bounds: list[list[float]], closed: list[list[bool]]
-) -> Entries:
-    """Make entries of lists that are in order already: sorted features, no NaN, no -0.0, infinite bounds closed."""
-    return Entries(
-        np.array(features, dtype=np.intp),
-        np.array(bounds, dtype=np.float64),
-        np.array(closed, dtype=np.bool_),
-    )
+def contains_codes(region: Any, points: FloatArray) -> BoolArray:
+    """Tell which rows meet the conditions of a region that are no inequalities."""
+    inside = np.ones(len(points), dtype=np.bool_)
+    for j, codes in region.sets.items():
+        inside &= np.isin(points[:, j], list(codes))
+    for j in region.missing:
+        inside &= np.isnan(points[:, j])
+    for j in region.known:
+        inside &= ~np.isnan(points[:, j])
+    return inside
 
 
-def _rebuild(
-    n_features: int,
-    features: list[int],
-    bounds: list[list[float]],
-    closed: list[list[bool]],
-    sets: CategorySets,
-    missing: tuple[int, ...],
-    known: tuple[int, ...],
-) -> Box:
-    entries = make_entries(features, bounds, closed)
-    return Box._trusted(n_features, entries, None, sets, missing, known)
+def category_sets(sets: Mapping[int, Iterable[int]] | None, n_features: int) -> CategorySets:
+    """Take sets of codes as a mapping that does not change, in the order of the features."""
+    allowed = {}
+    for feature, codes in (sets or {}).items():
+        if isinstance(codes, str) or not isinstance(codes, Iterable):
+            raise InvalidValueError(
+                f"feature {feature!r} needs a set of codes, not {codes!r} ({type(codes).__name__})"
+            )
+        allowed[_position(feature)] = frozenset(map(_position, codes))
+    if allowed and max(allowed) >= n_features:
+        raise InvalidValueError(
+            f"a set for feature {max(allowed)}, but there are {n_features} features"
+        )
+    return MappingProxyType(dict(sorted(allowed.items())))
 
 
-def _as_sets(sets: CategorySets | Mapping[int, object] | None) -> CategorySets:
-    return sets if isinstance(sets, CategorySets) else CategorySets(sets) if sets else _NO_SETS
+def feature_tuple(features: Iterable[int], n_features: int, what: str) -> tuple[int, ...]:
+    """Take indices of features as a sorted tuple without repetition."""
+    chosen = tuple(sorted({_position(feature) for feature in features}))
+    if chosen and chosen[-1] >= n_features:
+        raise InvalidValueError(
+            f"feature {chosen[-1]} among those listed as {what}, but there are {n_features} features"
+        )
+    return chosen
 
 
-def _as_index(feature: int, n_features: int) -> int:
-    """Return the position of a feature, from the end where it is negative, as arrays count."""
-    return range(n_features)[feature]
-
-
-def _narrower(
-    one: tuple[FloatArray, BoolArray], other: tuple[FloatArray, BoolArray]
-) -> tuple[FloatArray, BoolArray]:
-    """Return the bounds that hold where both do; of two equal ones the open one is the narrower."""
-    (low, high), (low_closed, high_closed) = one
-    low_mine = (low > other[0][0]) | ((low == other[0][0]) & ~low_closed)
-    high_mine = (high < other[0][1]) | ((high == other[0][1]) & ~high_closed)
-    mine = np.stack([low_mine, high_mine])
-    return np.where(mine, one[0], other[0]), np.where(mine, one[1], other[1])
-
-
-def _read_arrays(part: int, end: int, text: str) -> property:
-    def read(box: Box) -> Any:
-        return box._dense()[part][end]
-
-    return property(read, doc=text)
-
-
-# The fields that the constructor takes, without the arrays of all features that they would be if they were stored.
-for _name, _part, _end, _text in (
-    ("lower", 0, 0, "Lower bounds of all features, ``-inf`` where there is none."),
-    ("upper", 0, 1, "Upper bounds of all features, ``inf`` where there is none."),
-    ("lower_closed", 1, 0, "Whether each lower bound belongs to the box."),
-    ("upper_closed", 1, 1, "Whether each upper bound belongs to the box."),
-):
-    setattr(Box, _name, _read_arrays(_part, _end, _text))
+def _position(value: Any) -> int:
+    # Codes read from a table are floats.
+    plain = isinstance(value, int | float | np.integer)
+    if not plain or value < 0 or not float(value).is_integer():
+        raise InvalidValueError(
+            f"features and codes of categories are whole numbers from 0, not {value!r}"
+        )
+    return int(value)

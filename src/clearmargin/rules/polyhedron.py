@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules.box import Box
-from clearmargin.rules.categories import CategorySets, feature_tuple
+from clearmargin.rules.box import Box, CategorySets, category_sets, contains_codes, feature_tuple
 from clearmargin.rules.interval import Interval
 from clearmargin.rules.value import BoolArray, FloatArray, Value, as_points, bool_array, float_array
 
@@ -45,7 +44,7 @@ class Polyhedron(Value):
         Right-hand sides, finite.
     strict : array-like of bool of shape (k,) or bool, default False
         Which rows are strict inequalities.
-    sets : CategorySets or mapping, optional
+    sets : mapping from int to iterable of int, optional
         For categorical features, the codes that are allowed; such a feature appears in no row.
     missing : iterable of int, optional
         Features whose value must be missing; such a feature appears in no row and has no set.
@@ -73,7 +72,7 @@ class Polyhedron(Value):
         A: ArrayLike,
         b: ArrayLike,
         strict: ArrayLike = False,
-        sets: CategorySets | Mapping[int, object] | None = None,
+        sets: Mapping[int, Iterable[int]] | None = None,
         missing: Iterable[int] = (),
         known: Iterable[int] = (),
     ):
@@ -88,12 +87,8 @@ class Polyhedron(Value):
         void = np.flatnonzero(~np.any(rows != 0, axis=1))
         if len(void):
             raise InvalidValueError(f"row {void[0] + 1} of a polyhedron has no variable (all zero)")
-        allowed = sets if isinstance(sets, CategorySets) else CategorySets(sets or {})
+        allowed = category_sets(sets, rows.shape[1])
         for feature in allowed:
-            if feature >= rows.shape[1]:
-                raise InvalidValueError(
-                    f"a set for feature {feature}, but there are {rows.shape[1]} features"
-                )
             if rows[:, feature].any():
                 raise InvalidValueError(
                     f"feature {feature} has both a set of categories and a weight in an inequality"
@@ -118,21 +113,13 @@ class Polyhedron(Value):
     @classmethod
     def from_box(cls, box: Box) -> Polyhedron:
         """Write the bounds of a box as inequalities, feature by feature, lower bound first."""
-        features, bounds, closed = box.entries
-        rows: list[tuple[int, float]] = []
-        limits, strict = [], []
-        for k, j in enumerate(features.tolist()):
-            # A lower bound is written with the weight -1.
-            for end, sign in ((0, -1.0), (1, 1.0)):
-                if np.isfinite(bounds[end, k]):
-                    rows.append((j, sign))
-                    limits.append(sign * bounds[end, k])
-                    strict.append(not closed[end, k])
-        A = np.zeros((len(rows), box.n_features))
-        for i, (j, sign) in enumerate(rows):
-            A[i, j] = sign
-        flags = np.array(strict, dtype=np.bool_)
-        return cls(A, np.array(limits), flags, box.sets, box.missing, box.known)
+        # A lower bound is written with the weight -1.
+        limits = np.column_stack([-box.lower, box.upper]).ravel()
+        used = np.isfinite(limits)
+        A = np.repeat(np.eye(box.n_features), 2, axis=0)
+        A[::2] *= -1.0
+        strict = ~np.column_stack([box.lower_closed, box.upper_closed]).ravel()
+        return cls(A[used], limits[used], strict[used], box.sets, box.missing, box.known)
 
     @property
     def n_features(self) -> int:
@@ -156,15 +143,12 @@ class Polyhedron(Value):
         for row, limit, strict in zip(self.A, self.b, self.strict, strict=True):
             value = left_side(row, points)
             inside &= value < limit if strict else value <= limit
-        for j in self.missing:
-            inside &= np.isnan(points[:, j])
-        for j in self.known:
-            inside &= ~np.isnan(points[:, j])
-        return inside & self.sets.contains(points)
+        return inside & contains_codes(self, points)
 
     def is_empty(self) -> bool:
         """Decide exactly whether no point satisfies all inequalities."""
-        return self.sets.is_empty or is_infeasible(self.A, self.b, self.strict)
+        no_category = any(not codes for codes in self.sets.values())
+        return no_category or is_infeasible(self.A, self.b, self.strict)
 
     @property
     def has_unit_rows(self) -> bool:
@@ -194,7 +178,7 @@ class Polyhedron(Value):
         return box
 
     def __repr__(self) -> str:
-        sets = f", sets={self.sets!r}" if len(self.sets) else ""
+        sets = f", sets={dict(self.sets)}" if self.sets else ""
         strict = f", strict={self.strict.tolist()}" if self.strict.any() else ""
         missing = f", missing={self.missing}" if self.missing else ""
         known = f", known={self.known}" if self.known else ""

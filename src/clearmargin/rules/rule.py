@@ -236,7 +236,7 @@ class Rule(Value):
             )
         if isinstance(region, Polyhedron) and region.has_unit_rows:
             region = region.to_box()
-        if region.sets.is_empty or (isinstance(region, Box) and region.is_empty):
+        if not all(region.sets.values()) or (isinstance(region, Box) and region.is_empty):
             raise InvalidValueError(f"a rule needs a region that is not empty: {region!r}")
         if name is not None and (not isinstance(name, str) or not name):
             raise InvalidValueError(f"the name of a rule is a non-empty text or None, not {name!r}")

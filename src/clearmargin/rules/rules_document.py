@@ -88,7 +88,8 @@ def _write_region(region: Region, space: FeatureSpace) -> list[dict[str, Any]]:
     if isinstance(region, Box):
         conditions += [
             {"feature": space.names[j], **_write_interval(region.interval(j))}
-            for j in region.entries.features.tolist()
+            for j in region.bounded
+            if region.has_bounds(j)
         ]
     else:
         conditions += [

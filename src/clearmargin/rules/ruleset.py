@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -19,21 +19,16 @@ from clearmargin.exceptions import (
     RuleSyntaxError,
 )
 from clearmargin.rules.box import Box
-from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.file_writing import json_text, read_json, read_text, write_text_atomically
-from clearmargin.rules.polyhedron import Polyhedron
 from clearmargin.rules.rule import Label, Region, Rule, RuleScores, RuleStats, as_label
 from clearmargin.rules.rules_document import read_document, write_document
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value
+from clearmargin.rules.value import BoolArray, IntArray, Value
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clearmargin.rule_base.row_coverage import RowCoverage
-
-# Answers of rules for rows held at a time where only the first rule of each row is asked for: 64 MB.
-_MAX_ANSWERS = 2**26
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -65,7 +60,6 @@ class RuleSet(Value, Sequence[Rule]):
     rules: tuple[Rule, ...]
     space: FeatureSpace
     classes: tuple[Label, ...]
-    _boxes: Boxes | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -99,7 +93,7 @@ class RuleSet(Value, Sequence[Rule]):
                     f"rule {k + 1} says {rule.label!r}, which is no class{hint}"
                 )
         members = tuple(rule._named_by(space) for rule in members)
-        self._set(rules=members, space=space, classes=labels, _boxes=None)
+        self._set(rules=members, space=space, classes=labels)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -124,28 +118,6 @@ class RuleSet(Value, Sequence[Rule]):
 
     # Applying the rules
 
-    def _as_boxes(self) -> Boxes:
-        """Return the regions as boxes; a polyhedron, which is looked at by itself, stands for the whole space."""
-        if self._boxes is None:
-            free = Box.unbounded(len(self.space))
-            regions = [r.region if isinstance(r.region, Box) else free for r in self.rules]
-            self._set(_boxes=Boxes.of(regions, len(self.space)))
-        assert self._boxes is not None
-        return self._boxes
-
-    def _covers(self, points: FloatArray) -> BoolArray:
-        try:
-            covered = self._as_boxes().contains(points)
-        except MemoryError:
-            raise DataError(
-                f"the answers of {len(self):,} rules for {len(points):,} rows do not fit into memory; "
-                "ask for fewer rows at a time, or for the first rule that covers each row (which, predict)"
-            ) from None
-        for r, rule in enumerate(self.rules):
-            if isinstance(rule.region, Polyhedron):
-                covered[:, r] &= rule.region.contains(points)
-        return covered
-
     def covers(self, X: Any) -> BoolArray:
         """Tell for each row and each rule whether the rule covers the row.
 
@@ -162,21 +134,18 @@ class RuleSet(Value, Sequence[Rule]):
         """
         if _is_in_parts(X):
             return np.concatenate(X.map(_covers_part, common=(self,)))
-        return self._covers(self.space.read(X))
+        points = self.space.read(X)
+        masks = [rule.region.contains(points) for rule in self.rules]
+        return np.stack(masks, axis=1) if masks else np.zeros((len(points), 0), dtype=np.bool_)
 
     def which(self, X: Any) -> IntArray:
         """Give for each row the index of the first rule that covers it, -1 where none does."""
         if _is_in_parts(X):
             return np.concatenate(X.map(_which_part, common=(self,)))
         points = self.space.read(X)
-        if all(isinstance(rule.region, Box) for rule in self.rules):
-            return self._as_boxes().first(points)
-        first = np.empty(len(points), dtype=np.intp)
-        step = max(1, _MAX_ANSWERS // len(self))
-        for start in range(0, len(points), step):
-            covered = self._covers(points[start : start + step])
-            found = np.where(covered.any(axis=1), covered.argmax(axis=1), -1)
-            first[start : start + step] = found
+        first = np.full(len(points), -1, dtype=np.intp)
+        for r in reversed(range(len(self))):
+            first[self.rules[r].region.contains(points)] = r
         return first
 
     def why(self, X: Any) -> list[RowCoverage]:
@@ -380,9 +349,9 @@ def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozen
         raise InvalidValueError(
             f"rule {k + 1} is over {rule.n_features} features, the space has {len(space)}"
         )
-    for feature, codes in rule.region.sets.allowed:
+    for feature, codes in rule.region.sets.items():
         categories = space.categories[feature]
-        if categories is None or codes[-1] >= len(categories):
+        if categories is None or max(codes) >= len(categories):
             raise InvalidValueError(
                 f"rule {k + 1} names a category of {space.names[feature]!r} that the space does not have"
             )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from clearmargin.exceptions import DataError, InvalidValueError
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.intp]
+# Bits, 64 to a word.
+Words = NDArray[np.uint64]
 
 V = TypeVar("V", bound="Value")
 
@@ -39,7 +42,9 @@ class Value:
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
-        return _rebuild, (type(self), state)
+        # A read-only view of a mapping does not travel.
+        plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in state.items()}
+        return _rebuild, (type(self), plain)
 
     def __copy__(self: V) -> V:
         return self
@@ -61,7 +66,7 @@ def _comparable(value: object) -> object:
     # Canonical arrays (no -0.0, no NaN) are equal exactly when their bytes are.
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str, value.tobytes())
-    return value
+    return tuple(value.items()) if isinstance(value, MappingProxyType) else value
 
 
 def float_array(
@@ -155,3 +160,11 @@ def is_point(points: FloatArray) -> BoolArray:
             return np.ones(len(points), dtype=np.bool_)
     known: BoolArray = np.logical_not(np.isnan(points).any(axis=1))
     return known
+
+
+def pack_bits(table: BoolArray) -> Words:
+    """Pack the columns of a boolean table into 64-bit words."""
+    packed = np.packbits(table, axis=1, bitorder="little")
+    padded = np.zeros((len(table), 8 * -(-table.shape[1] // 64)), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)

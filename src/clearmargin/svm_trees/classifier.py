@@ -34,7 +34,6 @@ from clearmargin.rule_base.options import (
 )
 from clearmargin.rule_base.training import read_labels
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
-from clearmargin.rules.boxes import Boxes
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.svm_trees.choice import (
     KERNELS,
@@ -415,7 +414,7 @@ class SVMTreeClassifier(RuleBasedClassifier):
         bare = which < 0
         if self.max_rules is None and bare.any():
             boxes = [rule.region for rule in rules if isinstance(rule.region, Box)]
-            limits = Boxes.from_bounds([box.lower for box in boxes], [box.upper for box in boxes])
+            limits = Box.stack(boxes, points.shape[1])
             reach = np.ptp(self._counted[0], axis=0)
             predicted[bare] = codes[nearest_box(points[bare], limits, reach)]
         return np.asarray(self.classes_[predicted])

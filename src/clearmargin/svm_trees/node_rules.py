@@ -51,7 +51,7 @@ from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.rule_base.box_choice import greedy_cover, prune_subsets
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
 from clearmargin.rule_base.shaping import contradicted, merge_boxes, shorten, tune
-from clearmargin.rules.boxes import Boxes
+from clearmargin.rules import Box
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.svm_trees.grow import fit_duels
 from clearmargin.svm_trees.svm_tree import Leaf, LeafKernel, left_sides
@@ -77,8 +77,8 @@ def read_rules(model: SVMTreeClassifier) -> RuleBoxes:
     if model.simplify:
         found = simplified_boxes(found, points, codes, membership)
     else:
-        kept = prune_subsets(found.boxes.masks(points), found.codes, found.boxes.n_conditions)
-        found = FoundBoxes.observed(found.boxes.take(kept), found.codes[kept])
+        kept = prune_subsets(found.boxes.contains(points), found.codes, found.boxes.n_conditions)
+        found = FoundBoxes.observed(found.boxes[kept], found.codes[kept])
     counted, truth = model._counted
     encoding, said = column_encoding(model.space_), model.tree_.decide(counted)
     task = ExtractionTask(
@@ -127,7 +127,7 @@ def node_boxes(
             label = np.full(1, leaf.label)
         tables.append(np.unique(np.hstack([lower, upper, label[:, None]]), axis=0))
     table, n = np.vstack(tables), points.shape[1]
-    boxes = Boxes.from_bounds(table[:, :n], table[:, n : 2 * n])
+    boxes = Box(table[:, :n], table[:, n : 2 * n])
     return FoundBoxes.observed(boxes, table[:, -1].astype(np.intp))
 
 
@@ -188,32 +188,34 @@ def simplified_boxes(
     clean, clean_codes = clean_boxes(found, points, codes, membership)
     boxes, box_codes = merge_boxes(clean, clean_codes, points, codes)
     boxes = shorten(boxes, points, codes, box_codes)
-    covers, sizes = boxes.masks(points), boxes.n_conditions
+    covers, sizes = boxes.contains(points), boxes.n_conditions
     kept = prune_subsets(covers, box_codes, sizes)
     kept = kept[greedy_cover(covers[kept], box_codes[kept], codes, sizes=sizes[kept])]
-    return FoundBoxes.observed(boxes.take(kept), box_codes[kept])
+    return FoundBoxes.observed(boxes[kept], box_codes[kept])
 
 
 def clean_boxes(
     found: FoundBoxes, points: FloatArray, codes: IntArray, membership: IntArray
-) -> tuple[Boxes, IntArray]:
+) -> tuple[Box, IntArray]:
     """Cut boxes free of points of other classes, and box what is cut off anew."""
     # What coincides with a point of another class is in no clean box.
     bare = ~contradicted(points, codes)
-    parts: list[Boxes] = []
+    parts: list[Box] = []
     classes: list[IntArray] = []
     pending, of_pending, anchors = found.boxes, found.codes, None
     while True:
         boxes, kept = tune(pending, anchors, points, codes, of_pending)
         parts.append(boxes)
         classes.append(of_pending[kept])
-        bare &= ~(boxes.masks(points) & (classes[-1][:, None] == codes)).any(axis=0)
+        bare &= ~(boxes.contains(points) & (classes[-1][:, None] == codes)).any(axis=0)
         if not bare.any():
-            return Boxes.concatenate(parts), np.concatenate(classes)
+            lower = np.vstack([part.lower for part in parts])
+            upper = np.vstack([part.upper for part in parts])
+            return Box(lower, upper), np.concatenate(classes)
         # The anchors stay in their boxes, so that each turn covers more points.
         groups = np.column_stack([membership[bare], codes[bare]])
         lower, upper, anchors, groups = _least_boxes(points[bare], groups)
-        pending, of_pending = Boxes.from_bounds(lower, upper), groups[:, 1]
+        pending, of_pending = Box(lower, upper), groups[:, 1]
 
 
 def _least_boxes(
