@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.lexer import quote
@@ -14,13 +14,11 @@ from clearmargin.plot.canvas import (
     SMALL,
     VERBATIM,
     class_colours,
-    figure_of,
     fit_line,
     ink,
     open_axes,
     require_matplotlib,
     short_number,
-    text_width,
     wrap,
 )
 from clearmargin.rule_base.options import WholeNumber
@@ -33,31 +31,15 @@ _SIZE = 9.0
 _TOP_COLOUR, _, _, _, _BOTTOM_COLOUR = class_colours(range(5)).values()
 # No leverage is beyond: P(p, top) - P(p) P(top) with p = top and halves of the same size.
 _LARGEST = 0.25
-# In inches: the bars, the widest name, a line of it, the space between rows, a bar, and the column of check marks.
-_BARS, _WIDEST_NAME, _LINE, _GAP, _BAR, _MARKS = 3.6, 2.6, 0.15, 0.1, 0.14, 0.22
-# Above the bars; below them for the scale and its title; and a line of the key.
-_HEAD, _SCALE, _KEY = 0.3, 0.5, 0.17
-# In inches: a panel, its least and its largest width for many values, what an upright name of a value takes, and the
-# longest one; the widest figure, and the narrowest that holds the key.
-_HEIGHT, _NARROW, _WIDE, _UPRIGHT, _LONGEST = 2.1, 3.3, 9.0, 0.17, 1.2
-_WIDEST_FIGURE, _KEY_WIDTH = 10.0, 5.0
-# Of the width of a panel, what is left for its bars; above the highest bar there is space for a star.
-_INNER, _HEADROOM, _BAR_WIDTH = 0.89, 1.12, 0.4
-_MAX_COLUMNS, _MAX_LINES = 3, 3
-# The side of a ROC curve in inches.
-_SIDE = 4.2
-_SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
-# Numbers with more letters are cut to three digits.
-_LONG = 6
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
+# In inches: the widest name of a property and of a value, a row of a property and of a value, and a panel.
+_NAME, _VALUE, _ROW, _BAR, _PANEL = 2.6, 1.3, 0.38, 0.24, 3.4
 
 
 def plot_leverage(contrast: Any, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the properties in which the ends of a ranking differ, to the right those of the top.
 
     The scale is always that of all possible leverages. Dashed lines are at the least leverage, whiskers show the 95 %
-    interval, counts say how many rows of each end have the property, and a check mark stands where held-out labels
-    confirmed it.
+    interval, counts say how many rows of each end have the property, and whether held-out labels confirmed it.
 
     Parameters
     ----------
@@ -86,88 +68,58 @@ def plot_leverage(contrast: Any, *, most: int = 20, ax: Axes | None = None) -> A
     require_matplotlib()
     import matplotlib as mpl
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.path import Path
     from matplotlib.ticker import MultipleLocator
-    from matplotlib.transforms import ScaledTranslation
 
     shown = frame[frame["shown"].to_numpy(dtype=bool)]
     largest = shown.iloc[np.argsort(-shown["leverage"].abs().to_numpy(), kind="stable")[:most]]
     table = largest.sort_values("leverage", ascending=False, kind="stable")
-    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    least, paper = contrast.min_leverage_, mpl.rcParams["axes.facecolor"]
-    names = [wrap(plain(text), _WIDEST_NAME, _SIZE) for text in table["property"]]
-    counts = [
-        f"{top}/{n_top} vs {bottom}/{n_bottom}"
-        for top, bottom in zip(table["top_count"], table["bottom_count"], strict=True)
-    ]
-    confirmed = table["confirmed"].to_numpy(dtype=bool)
-    heights = np.array([len(lines) * _LINE + _GAP for lines in names] or [1.0])
-    below = np.cumsum(heights)
-    middles = (below - heights / 2)[: len(names)]
-    widest = max((text_width(line, _SIZE) for lines in names for line in lines), default=0.0)
-    beside = max(text_width(text, _SIZE) for text in [*counts, "Top vs Bottom"])
-    height = _HEAD + below[-1] + _SCALE + _KEY * (3 if confirmed.any() else 2) + 0.1
-    ax = open_axes(ax, (widest + _BARS + _MARKS + beside + 0.4, height), layout="constrained")
-
-    def moved(transform: Any, x: float = 0.0, y: float = 0.0) -> Any:
-        """Return the same place so many inches further."""
-        return transform + ScaledTranslation(x, y, figure_of(ax).dpi_scale_trans)
-
-    ax.set_xlim(-_LARGEST, _LARGEST)
-    ax.set_ylim(below[-1], 0.0)
+    places, n_top, n_bottom = np.arange(len(table)), *map(len, _end_rows(contrast))
+    ax = open_axes(ax, (8.4, _ROW * max(1, len(table)) + 1.6), layout="constrained")
+    ax.set(xlim=(-_LARGEST, _LARGEST), ylim=(max(1, len(table)) - 0.5, -0.5))
     ax.xaxis.set_major_locator(MultipleLocator(0.1))
     ax.xaxis.set_minor_locator(MultipleLocator(0.05))
-    ax.tick_params(axis="x", labelsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
     ax.tick_params(axis="y", length=0)
     ax.spines[["left", "top", "right"]].set_visible(False)
     ax.set_xlabel("leverage", size=_SIZE)
     ax.axvline(0.0, color=ink(), lw=0.8)
     dashed: dict[str, Any] = {"color": ink(), "lw": 0.9, "ls": (0, (4.0, 3.0)), "alpha": 0.7}
-    for place in (-least, least):
+    for place in (-contrast.min_leverage_, contrast.min_leverage_):
         ax.axvline(place, zorder=0.5, **dashed)
-    if len(table) < len(shown):
-        note = f"{len(table)} of {len(shown)} shown, those of largest leverage"
-        ax.set_title(note, loc="left", size=_SIZE)
-    ax.set_yticks(middles, ["\n".join(lines) for lines in names], size=_SIZE)
+    names = ["\n".join(wrap(plain(name), _NAME, _SIZE, max_lines=2)) for name in table["property"]]
+    ax.set_yticks(places, names, size=_SIZE)
     for label in ax.get_yticklabels():
         label.set(**VERBATIM)
-    # A check mark that needs no letter of a font.
-    tick = Path([(-0.5, 0.0), (-0.15, -0.4), (0.5, 0.5)])
-    mark: dict[str, Any] = {"marker": tick, "ls": "none", "ms": 8, "mew": 1.6, "mfc": "none"}
-    mark |= {"mec": ink(), "clip_on": False}
-    if names:
-        colours = [_TOP_COLOUR if side == "top" else _BOTTOM_COLOUR for side in table["side"]]
-        ax.barh(middles, table["leverage"], _BAR, color=colours, edgecolor=ink(), lw=0.5)
-        # A light line under the dark one: whiskers are seen on bars and beside them.
-        for colour, lw in ((paper, 2.6), (ink(), 1.1)):
-            ends = table["low"], table["high"]
-            ax.hlines(middles, *ends, color=colour, lw=lw, clip_on=False, zorder=3)
-        for end in ("low", "high"):
-            ax.plot(table[end], middles, "|", color=ink(), ms=5, mew=1.1, clip_on=False, zorder=3)
-        side = ax.get_yaxis_transform()
-        place = moved(side, 0.7 * _MARKS)
-        ax.plot(np.ones(confirmed.sum()), middles[confirmed], transform=place, **mark)
-        for y, text in zip(middles, counts, strict=True):
-            column = moved(side, 1.3 * _MARKS)
-            ax.text(1.0, y, text, transform=column, size=_SIZE, va="center_baseline")
-        head = moved(ax.transAxes, 1.3 * _MARKS, 0.06)
-        ax.text(1.0, 1.0, "Top vs Bottom", transform=head, size=_SIZE, va="bottom")
-    else:
-        message = f"no property to show\nwith a leverage of {short_number(least)} or more"
-        nothing = ax.text(0.5, 0.5, message, transform=ax.transAxes, size=_SIZE)
-        nothing.set(ha="center", va="center", bbox={"fc": paper, "ec": "none"})
-    handles: list[Any] = [
-        *(Patch(fc=c, ec=ink(), lw=0.5, label=name) for c, name in _ends(contrast)),
-        Line2D([], [], label=f"least leverage, {short_number(least)}", **dashed),
+    # To the right of the bars, the counts, and which properties the labels confirm.
+    counts = [
+        f"{row.top_count}/{n_top} vs {row.bottom_count}/{n_bottom}{'  confirmed' * row.confirmed}"
+        for row in table.itertuples()
     ]
-    if names:
-        handles.append(Line2D([], [], color=ink(), lw=1.1, label="95 % interval"))
-    if confirmed.any():
-        handles.append(Line2D([], [], label="confirmed by held-out labels", **mark))
-    place = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": moved(ax.transAxes, y=-_SCALE)}
-    key: dict[str, Any] = {"loc": "upper center", "borderaxespad": 0.0, "frameon": False, **place}
-    ax.legend(handles=handles, fontsize=SMALL, ncols=2, **key)
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(places, counts, size=_SIZE)
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+    colours = [_TOP_COLOUR if side == "top" else _BOTTOM_COLOUR for side in table["side"]]
+    ax.barh(places, table["leverage"], 0.4, color=colours, edgecolor=ink(), lw=0.5)
+    # A light line under the dark one: intervals are seen on bars and beside them.
+    for colour, lw in ((mpl.rcParams["axes.facecolor"], 2.6), (ink(), 1.1)):
+        ends = table["low"], table["high"]
+        ax.hlines(places, *ends, color=colour, lw=lw, clip_on=False, zorder=3)
+    least = short_number(contrast.min_leverage_)
+    if not len(table):
+        ax.set_title(f"no property with a leverage of {least} or more", loc="left", size=_SIZE)
+    elif len(table) < len(shown):
+        note = f"{len(table)} of {len(shown)} shown, those of largest leverage"
+        ax.set_title(note, loc="left", size=_SIZE)
+    handles = [
+        *_end_patches(contrast),
+        Line2D([], [], label=f"least leverage, {least}", **dashed),
+        Line2D([], [], color=ink(), lw=1.1, label="95 % interval"),
+    ]
+    # Below the scale and its title.
+    key: dict[str, Any] = {"loc": "upper center", "ncols": 2, "frameon": False}
+    below = -0.55 / (_ROW * max(1, len(table)))
+    ax.legend(handles=handles, fontsize=SMALL, bbox_to_anchor=(0.5, below), **key)
     return ax
 
 
@@ -201,85 +153,64 @@ def plot_rank_histograms(contrast: Any, *, most: int = 6) -> list[Axes]:
     require_matplotlib()
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.ticker import MaxNLocator
 
     every = list(dict.fromkeys(frame["attribute"]))
-    names = every[:most]
-    table = frame[frame["attribute"].isin(names)]
-    # The width of a panel, the same for all.
-    most_values = int(table["attribute"].value_counts(sort=False).max())
-    panel = max(_NARROW, _KEY_WIDTH / len(names), most_values * _UPRIGHT / _INNER)
-    panel = min(panel, _WIDE)
-    columns = max(1, min(len(names), int(_WIDEST_FIGURE / panel), _MAX_COLUMNS))
-    highest = _HEADROOM * table[["top_percent", "bottom_percent"]].to_numpy().max()
-    rows = -(-len(names) // columns)
-    size = columns * panel, rows * (_HEIGHT + 0.3) + 0.35
+    groups = [(name, frame[frame["attribute"] == name]) for name in every[:most]]
+    columns = min(3, len(groups))
+    rows = [groups[k : k + columns] for k in range(0, len(groups), columns)]
+    heights = [0.8 + _BAR * max(len(table) for _, table in row) for row in rows]
     figure, grid = plt.subplots(
-        rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained"
+        len(rows),
+        columns,
+        figsize=(columns * _PANEL, sum(heights) + 0.7),
+        squeeze=False,
+        sharex=True,
+        height_ratios=heights,
+        layout="constrained",
     )
-    panels: list[Any] = list(grid.ravel())
-    for ax in panels[len(names) :]:
+    panels: list[Axes] = list(grid.ravel())
+    for ax in panels[len(groups) :]:
         figure.delaxes(ax)
-    panels = panels[: len(names)]
-    ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0.0, min(highest, 100.0))
-    # All panels share their scale.
-    panels[0].set_ylim(0.0, highest)
-    panels[0].set_yticks(ticks[ticks <= min(highest, 100.0)])
-    for k, (ax, attribute) in enumerate(zip(panels, names, strict=True)):
-        rows_of = table[table["attribute"] == attribute]
-        _draw_attribute(ax, attribute, rows_of, panel * _INNER)
-        if k % columns == 0:
-            ax.set_ylabel("% of each end", size=_SIZE)
-    handles: list[Any] = [Patch(fc=c, ec=ink(), lw=0.5, label=name) for c, name in _ends(contrast)]
-    if table["found"].any():
-        meaning = f"leverage of {short_number(contrast.min_leverage_)} or more"
+    for ax, (attribute, table) in zip(panels, groups, strict=False):
+        places = np.arange(len(table))
+        for shift, end, colour in ((-0.2, "top", _TOP_COLOUR), (0.2, "bottom", _BOTTOM_COLOUR)):
+            share = table[f"{end}_percent"]
+            ax.barh(places + shift, share, 0.4, color=colour, edgecolor=ink(), lw=0.5)
+        longest = table[["top_percent", "bottom_percent"]].max(axis=1)
+        for place in places[table["found"].to_numpy(dtype=bool)].tolist():
+            ax.text(longest.iloc[place] + 1.0, place, "*", size=12, va="center_baseline")
+        names = [fit_line(_value_name(attribute, name), _VALUE) for name in table["property"]]
+        ax.set_yticks(places, names)
+        for label in ax.get_yticklabels():
+            label.set(**VERBATIM)
+        ax.set_ylim(len(table) - 0.5, -0.5)
+        ax.set_xlabel("% of each end", size=SMALL)
+        ax.tick_params(labelsize=SMALL, labelbottom=True)
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_title(fit_line(plain(attribute), _PANEL - _VALUE, _SIZE), size=_SIZE, **VERBATIM)
+    panels[0].set_xlim(0.0, 1.12 * frame[["top_percent", "bottom_percent"]].to_numpy().max())
+    handles = _end_patches(contrast)
+    if frame["found"].any():
+        least = f"leverage of {short_number(contrast.min_leverage_)} or more"
         star: dict[str, Any] = {"marker": (6, 2, 0), "ms": 6, "ls": "none"}
-        handles.append(Line2D([], [], color=ink(), label=meaning, **star))
+        handles.append(Line2D([], [], color=ink(), label=least, **star))
     style: dict[str, Any] = {"handles": handles, "fontsize": SMALL, "frameon": False}
-    key = figure.legend(loc="outside lower center", ncols=3, **style)
-    if len(names) < len(every):
-        key.set_title(f"{len(names)} of {len(every)} attributes shown, those that differ most")
+    key = figure.legend(
+        loc="outside lower center", ncols=len(handles) if columns > 1 else 1, **style
+    )
+    if len(groups) < len(every):
+        key.set_title(f"{len(groups)} of {len(every)} attributes shown, those that differ most")
         key.get_title().set_fontsize(SMALL)
-    return panels
+    return panels[: len(groups)]
 
 
-def _draw_attribute(ax: Axes, attribute: str, rows: Any, width: float) -> None:
-    """Draw the bars of the values of one attribute, and name them."""
-    places = np.arange(len(rows))
-    top, bottom = rows["top_percent"].to_numpy(), rows["bottom_percent"].to_numpy()
-    for sign, heights, colour in ((-1, top, _TOP_COLOUR), (1, bottom, _BOTTOM_COLOUR)):
-        x = places + sign * _BAR_WIDTH / 2
-        ax.bar(x, heights, _BAR_WIDTH, color=colour, edgecolor=ink(), lw=0.5)
-    found = rows["found"].to_numpy(dtype=bool)
-    beside = np.where(top >= bottom, -_BAR_WIDTH / 2, _BAR_WIDTH / 2)
-    raised: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
-    for x, y in zip((places + beside)[found], np.maximum(top, bottom)[found], strict=True):
-        ax.annotate("*", (x, y), (0.0, 3.0), size=13, **raised)
-    ax.set_xlim(-0.6, len(rows) - 0.4)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(axis="both", labelsize=SMALL)
-    ax.tick_params(axis="x", length=0)
-    title = "\n".join(wrap(plain(attribute), width, _SIZE, max_lines=2))
-    ax.set_title(title, size=_SIZE, **VERBATIM)
-    _name_values(ax, value_names(attribute, list(rows["property"])), width)
-
-
-def _name_values(ax: Axes, names: list[str], width: float) -> None:
-    """Name values under their bars: side by side where words fit, else upright, else only some of them."""
-    slot = 0.97 * width / (len(names) + 0.2)
-    words = [word for name in names for word in name.split()]
-    fits = all(text_width(word) <= slot for word in words)
-    wrapped = [wrap(name, slot) for name in names] if fits else []
-    every = 1
-    if fits and max(map(len, wrapped)) <= _MAX_LINES:
-        texts, rotation = ["\n".join(lines) for lines in wrapped], 0
-    else:
-        every = max(1, int(np.ceil(_UPRIGHT * len(names) / width - 0.01)))
-        texts, rotation = [fit_line(name, _LONGEST) for name in names], 90
-    ax.set_xticks(range(0, len(names), every), texts[::every], rotation=rotation)
-    for label in ax.get_xticklabels():
-        label.set(**VERBATIM)
+def _value_name(attribute: str, text: str) -> str:
+    """Write a property without the name of its attribute."""
+    before, _, after = text.partition(quote(attribute))
+    if before:  # low <= attribute < high
+        return f"[{before.removesuffix(' <= ')}, {after.removeprefix(' < ')})"
+    return plain(after.strip().removeprefix("= ").replace("`", ""))
 
 
 def plot_rank_roc(contrast: Any, *, ax: Axes | None = None) -> Axes:
@@ -316,21 +247,18 @@ def plot_rank_roc(contrast: Any, *, ax: Axes | None = None) -> Axes:
             "use fit(X, y) instead of fit_ranking(X, scores)"
         )
     (fpr, tpr), ranks = contrast.roc_, contrast._roc_ranks
-    ax = open_axes(ax, (_SIDE, _SIDE), layout="constrained")
+    ax = open_axes(ax, (4.2, 4.2), layout="constrained")
     # Only a perfect ranking has an area of 1.000; on other rows than those it was trained on it is less.
     area = contrast.auc_ if contrast.auc_ == 1 else min(contrast.auc_, 0.999)
     ax.plot(fpr, tpr, color=ink(), lw=1.3, label=f"ranking, AUC = {area:.3f} on its training rows")
-    (top_colour, top), (bottom_colour, bottom) = _ends(contrast)
-    low, high = float(len(contrast.top_index_)), ranks[-1] - len(contrast.bottom_index_)
-    for first, last, colour, marker, name, end in (
-        (0.0, low, top_colour, "o", top, -1),
-        (high, ranks[-1], bottom_colour, "s", bottom, 0),
-    ):
+    n_top, n_bottom = map(len, _end_rows(contrast))
+    parts = (0.0, float(n_top), "o", -1), (ranks[-1] - n_bottom, ranks[-1], "s", 0)
+    for (first, last, marker, end), patch in zip(parts, _end_patches(contrast), strict=True):
         at = np.concatenate([[first], ranks[(ranks > first) & (ranks < last)], [last]])
+        style: dict[str, Any] = {"color": patch.get_facecolor(), "label": patch.get_label()}
+        style |= {"lw": 5, "solid_capstyle": "butt", "marker": marker, "ms": 8, "mec": ink()}
         part = [np.interp(at, ranks, rates) for rates in (fpr, tpr)]
-        style: dict[str, Any] = {"color": colour, "label": name, "lw": 5, "solid_capstyle": "butt"}
-        style |= {"marker": marker, "markevery": [end % len(at)], "ms": 8, "mec": ink(), "mew": 0.8}
-        ax.plot(*part, clip_on=False, zorder=3, **style)
+        ax.plot(*part, markevery=[end % len(at)], mew=0.8, clip_on=False, zorder=3, **style)
     ax.plot([0, 1], [0, 1], color=ink(), lw=0.9, ls=":", alpha=0.7, label="by chance")
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
     ax.spines[["top", "right"]].set_visible(False)
@@ -343,8 +271,6 @@ def plot_rank_roc(contrast: Any, *, ax: Axes | None = None) -> Axes:
 
 def _fitted(contrast: Any, most: Any) -> Any:
     """Return a fitted RankContrast; an error says what else was given."""
-    from sklearn.utils.validation import check_is_fitted
-
     if isinstance(contrast, type) or not hasattr(contrast, "fit_ranking"):
         given = contrast.__name__ if isinstance(contrast, type) else type(contrast).__name__
         raise InvalidValueError(f"contrast must be a fitted RankContrast, not {given}")
@@ -353,41 +279,14 @@ def _fitted(contrast: Any, most: Any) -> Any:
     return contrast
 
 
-def _ends(contrast: Any) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return colour and name of both ends, with their numbers of rows."""
-    n_top, n_bottom = len(contrast.top_index_), len(contrast.bottom_index_)
-    return (_TOP_COLOUR, f"Top (n = {n_top})"), (_BOTTOM_COLOUR, f"Bottom (n = {n_bottom})")
+def _end_rows(contrast: Any) -> tuple[Any, Any]:
+    return contrast.top_index_, contrast.bottom_index_
 
 
-def value_names(attribute: str, properties: list[str]) -> list[str]:
-    """Write the properties of one attribute without its name; long numbers with three digits, if names stay apart."""
-    short = [_say(quote(attribute), text, digits=True) for text in properties]
-    if len(set(short)) == len(short):
-        return short
-    return [_say(quote(attribute), text, digits=False) for text in properties]
+def _end_patches(contrast: Any) -> list[Any]:
+    """Return a sample of the colour of both ends, with their numbers of rows."""
+    from matplotlib.patches import Patch
 
-
-def _say(name: str, text: str, *, digits: bool) -> str:
-    def value(word: str) -> str:
-        if word.startswith("`"):
-            # What cannot be seen stays an escape.
-            return re.sub(r"\\([`\\])", r"\1", word[1:-1])
-        # A category may be called nan or inf: those are no numbers here.
-        if _NUMBER.fullmatch(word) is None:
-            return plain(word)
-        # A minus: lines may be broken behind a hyphen.
-        shown = short_number(float(word)) if digits and len(word) > _LONG else word
-        return shown.replace("-", "−")
-
-    between = re.fullmatch(rf"(\S+) (<=?) {re.escape(name)} (<=?) (\S+)", text)
-    if between is not None:
-        low, above, below, high = between.groups()
-        opening, closing = "[" if above == "<=" else "(", "]" if below == "<=" else ")"
-        return f"{opening}{value(low)}, {value(high)}{closing}"
-    if not text.startswith(f"{name} "):
-        return plain(text)
-    relation, _, rest = text[len(name) + 1 :].partition(" ")
-    if relation in ("is", "="):
-        return rest if relation == "is" else value(rest)
-    # No space: lines may be broken there.
-    return f"{_SIGNS[relation]}{value(rest)}" if relation in _SIGNS else plain(f"{relation} {rest}")
+    n_top, n_bottom = map(len, _end_rows(contrast))
+    ends = (_TOP_COLOUR, f"Top (n = {n_top})"), (_BOTTOM_COLOUR, f"Bottom (n = {n_bottom})")
+    return [Patch(fc=colour, ec=ink(), lw=0.5, label=name) for colour, name in ends]
