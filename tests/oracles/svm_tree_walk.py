@@ -42,17 +42,10 @@ def walk(tree, x):
 
 def duel_values(leaf, x):
     """For each pair of classes a number that is positive where the second one wins."""
-    machine = leaf.kernel
-    if machine is None:
-        return [
-            sum(w * v for w, v in zip(normal, x, strict=True)) - offset
-            for normal, offset in zip(leaf.normals, leaf.offsets, strict=True)
-        ]
-    z = (np.asarray(x) - machine.low) / machine.width
-    S = (machine.vectors - machine.low) / machine.width
-    values = [math.exp(-machine.gamma * sum((z - s) ** 2)) for s in S]
-    return [sum(v * c for v, c in zip(values, column, strict=True)) + b
-            for column, b in zip(machine.coefs.T, machine.intercepts, strict=True)]  # fmt: skip
+    return [
+        sum(w * v for w, v in zip(normal, x, strict=True)) - offset
+        for normal, offset in zip(leaf.normals, leaf.offsets, strict=True)
+    ]
 
 
 def winner(leaf, values):
@@ -69,8 +62,8 @@ def winner(leaf, values):
     return leaf.label
 
 
-def machine_answers(Z, codes, costs, gamma=None):
-    """What the machines of a cell say of its own points, -1 where that is not clear; linear without gamma."""
+def machine_answers(Z, codes, costs):
+    """What the machines of a cell say of its own points, -1 where that is not clear."""
     present = sorted(set(codes.tolist()))
     wins = {code: np.ones(len(Z), dtype=bool) for code in present}
     clear = np.ones(len(Z), dtype=bool)
@@ -78,14 +71,12 @@ def machine_answers(Z, codes, costs, gamma=None):
         own = np.isin(codes, [first, second])
         mean = Z[own].mean(axis=0)
         radius = math.sqrt(((Z[own] - mean) ** 2).sum(axis=1).max())
-        if radius == 0 or (gamma is not None and radius < 0.1):
-            return np.full(len(Z), -1)  # libsvm keeps kernels in single precision
+        if radius == 0:
+            return np.full(len(Z), -1)
         # x -> x / R goes with C -> C R^2, so that small cells are no smaller than others.
-        unit = radius if gamma is None else 1.0
-        machine = SVC(C=1.0, kernel="linear" if gamma is None else "rbf", gamma=gamma or 1.0)
-        machine.set_params(tol=1e-8, random_state=0)
-        machine.fit((Z[own] - mean) / unit, codes[own] == second, costs[own] * unit**2)
-        values = machine.decision_function((Z - mean) / unit)
+        machine = SVC(C=1.0, kernel="linear", tol=1e-8, random_state=0)
+        machine.fit((Z[own] - mean) / radius, codes[own] == second, costs[own] * radius**2)
+        values = machine.decision_function((Z - mean) / radius)
         clear &= np.abs(values) > 0.01 * np.abs(values).max()
         wins[first] &= values <= 0
         wins[second] &= values > 0

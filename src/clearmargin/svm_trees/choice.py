@@ -1,6 +1,6 @@
-"""Choose kernel, cost and number of layers of a tree by cross-validation on its training data.
+"""Choose the cost and the number of layers of a tree by cross-validation on its training data.
 
-First the machine: each kernel with each cost is trained on all rows of the training parts, as a tree of one leaf, and
+First the machine: with each cost one is trained on all rows of the training parts, as a tree of one leaf, and
 judged on the others. Costs are `COSTS` divided by the mean variance of the scaled columns, so that they mean the same
 whatever the shape of the columns: on columns of unit variance the costs would be `COSTS` themselves. Then the number of
 layers, with this machine: trees grow side by side in all training parts, layer by layer, and what is in no leaf yet is
@@ -8,9 +8,8 @@ one leaf with the machine. One layer is the machine by itself, so that a tree is
 that it was not grown from: growth stops when `PATIENCE` more layers have not helped.
 
 Rows are judged by the weights of their classes, with balanced weights, or a loss counted over the rarest class, by the
-mean of the classes' accuracies. A kernel
-is preferred to planes only if the gain is larger than its standard error over the parts, and
-several layers to one only if it is larger than twice that: the best of many numbers of layers may be so by chance.
+mean of the classes' accuracies. Several layers are preferred to one only if the gain
+is larger than twice its standard error over the parts: the best of many numbers of layers may be so by chance.
 """
 
 from __future__ import annotations
@@ -22,17 +21,15 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from clearmargin.models.kernel_function import KernelKind
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.svm_trees.grow import Growth, LocalSVM, grow_in_steps
 from clearmargin.svm_trees.svm_tree import SVMTree, TrainingRange
 
-# Chosen on tuning tables with a rare class: 0.3 was best for planes, less for RBF.
+# Chosen on tuning tables with a rare class.
 COSTS = (0.03, 0.3, 3.0)
-KERNELS: tuple[KernelKind, ...] = ("linear", "rbf")
 PATIENCE = 3
-# Standard errors by which a kernel and several layers have to be better.
-_KERNEL_EVIDENCE, _LAYERS_EVIDENCE = 1.0, 2.0
+# Standard errors by which several layers have to be better than one.
+_EVIDENCE = 2.0
 _FOLDS = 5
 
 
@@ -55,12 +52,7 @@ def choose_machine(
         return machines[0]
     grown = [replace(growth, svm=svm) for svm in machines]
     table = np.array([next(_scores(points, codes, weights, growth)) for growth in grown])
-    best = int(table.mean(axis=1).argmax())
-    planes = [k for k, svm in enumerate(machines) if svm.kind == "linear"]
-    if planes and best not in planes:
-        first = max(planes, key=lambda k: float(table[k].mean()))
-        best = best if _is_better(table[best] - table[first], _KERNEL_EVIDENCE) else first
-    return machines[best]
+    return machines[int(table.mean(axis=1).argmax())]
 
 
 def choose_layers(
@@ -77,7 +69,8 @@ def choose_layers(
             break
     else:
         is_complete = best == len(table) - 1
-    if not best or not _is_better(table[best] - table[0], _LAYERS_EVIDENCE):
+    gains = table[best] - table[0]
+    if not best or gains.mean() <= _EVIDENCE * gains.std(ddof=1) / np.sqrt(len(gains)):
         return 1
     return None if is_complete else best + 1
 
@@ -125,8 +118,3 @@ def _scores(
             right = tree.decide(points[judge]) == truth
             scores.append(float(costs[right].sum() / costs.sum()))
         yield np.array(scores)
-
-
-def _is_better(gains: FloatArray, evidence: float) -> bool:
-    """Whether a gain is larger than so many standard errors over the parts."""
-    return bool(gains.mean() > evidence * gains.std(ddof=1) / np.sqrt(len(gains)))

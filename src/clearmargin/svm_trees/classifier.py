@@ -36,7 +36,6 @@ from clearmargin.rule_base.training import read_labels
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.svm_trees.choice import (
-    KERNELS,
     choose_layers,
     choose_machine,
     relative_costs,
@@ -99,9 +98,6 @@ class SVMTreeClassifier(RuleBasedClassifier):
     C : float or "auto", default "auto"
         Cost of an error in the machines, on data scaled to [0, 1]; with "auto" chosen by cross-validation of one
         machine for all the data. The paper's is 0.1.
-    kernel : {"linear", "rbf"} or "auto", default "linear"
-        Kernel of the machines, RBF with the `gamma` that `sklearn.svm.SVC` calls "scale". With "auto" chosen by
-        cross-validation.
     class_weight : mapping from class to weight, "balanced" or None, default None
         What an error on each class counts, in the machines and in the loss of a cell. "balanced" lets all classes
         weigh the same, in the whole of the training data: take it for a rare class. On twelve tables with one the tree
@@ -148,13 +144,13 @@ class SVMTreeClassifier(RuleBasedClassifier):
         What `rules_` cover, and what all that were found would: "14 rules cover 71 % of the training rows; 100 more
         would cover 80 %".
     best_params_ : dict
-        `C`, `kernel` and `max_layers` of the tree: as given, or as chosen where they are "auto".
+        `C` and `max_layers` of the tree: as given, or as chosen where they are "auto".
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_leaves_ : int
         Number of leaves.
     n_support_vectors_ : int
-        Number of support vectors in all leaves, without those of one-class SVMs.
+        Number of support vectors in all leaves.
     space_ : FeatureSpace
         Names and ranges of the features.
     n_rows_, n_sampled_rows_ : int
@@ -181,7 +177,6 @@ class SVMTreeClassifier(RuleBasedClassifier):
         "simplify": Choice(True, False),
         "tol": Share(),
         "C": OrAuto(PositiveNumber()),
-        "kernel": OrAuto(Choice("linear", "rbf")),
         "loss": Choice("all", "minority"),
         "min_leaf": WholeNumber(1),
         "max_layers": OrAuto(WholeNumber(1, optional=True)),
@@ -205,7 +200,6 @@ class SVMTreeClassifier(RuleBasedClassifier):
         partition: Literal["kmeans", "ecm"] = "kmeans",
         tol: float = 0.02,
         C: float | Literal["auto"] = "auto",
-        kernel: Literal["linear", "rbf", "auto"] = "linear",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         loss: Literal["all", "minority"] = "all",
         min_leaf: int = 1,
@@ -219,7 +213,6 @@ class SVMTreeClassifier(RuleBasedClassifier):
         self.partition = partition
         self.tol = tol
         self.C = C
-        self.kernel = kernel
         self.class_weight = class_weight
         self.loss = loss
         self.min_leaf = min_leaf
@@ -285,7 +278,6 @@ class SVMTreeClassifier(RuleBasedClassifier):
         self._svm = growth.svm
         self.best_params_ = {
             "C": growth.svm.C,
-            "kernel": growth.svm.kind,
             "max_layers": growth.max_layers,
         }
         layers, membership, frame = grow(
@@ -320,8 +312,8 @@ class SVMTreeClassifier(RuleBasedClassifier):
     def decision_function(self, X: Any) -> FloatArray:
         """Give how clearly the leaf of each row decides, for example to calibrate the tree.
 
-        Distances from planes count where each feature ranges from 0 to 1, kernel functions by their values; a leaf of
-        one class has 1. Scores of different leaves are comparable in sign, and only roughly in size.
+        Distances from planes count where each feature ranges from 0 to 1; a leaf of one class has 1. Scores of
+        different leaves are comparable in sign, and only roughly in size.
 
         Parameters
         ----------
@@ -495,15 +487,13 @@ class SVMTreeClassifier(RuleBasedClassifier):
         return rows, position[place.ravel()]
 
     def _choose(self, rows: _Rows) -> Growth:
-        """Say how the tree is to grow: cost, kernel and number of layers by cross-validation where they are "auto"."""
-        weights, scaled = None, TrainingRange.from_points(rows.points).scale(rows.points)
+        """Say how the tree is to grow: cost and number of layers by cross-validation where they are "auto"."""
+        weights = None
         if self.class_weight is not None:
             sums = np.bincount(rows.codes, weights=rows.weights).astype(np.float64)
             weights = tuple(class_factors(self.class_weight, self.classes_, sums).tolist())
-        gamma = 1.0 / (scaled.shape[1] * (float(scaled.var()) or 1.0))
         costs = relative_costs(rows.points) if self.C == "auto" else (float(self.C),)
-        kernels = KERNELS if self.kernel == "auto" else (self.kernel,)
-        machines = [LocalSVM(C, weights, kind, gamma) for kind in kernels for C in costs]
+        machines = [LocalSVM(C, weights) for C in costs]
         growth = Growth(
             Partition(self.partition),
             self.order,
@@ -511,7 +501,6 @@ class SVMTreeClassifier(RuleBasedClassifier):
             machines[0],
             self.loss,
             int(self.min_leaf),
-            one_class=not self.simplify,
         )
         points, codes, sampled_weights, _ = rows.sample(_CHOICE_ROWS)
         svm = choose_machine(points, codes, growth, machines, sampled_weights)

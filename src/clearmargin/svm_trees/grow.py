@@ -13,20 +13,15 @@ of its decision function would be noise. A class that wins all its duels is the 
 or more, each beaten by another) it is the class of the largest weight in the cell. An error on a point of class c costs
 C times the weight of c, the same weight in all cells; the loss of a cell is the weight of its errors divided by that
 of its points. So the losses of cells, added up, are the loss of the tree: with balanced weights, the mean of the
-classes' errors. Without weights a point weighs 1.
+classes' errors. Without weights a point weighs 1. A leaf of one class predicts it everywhere, as the paper does in
+practice; its one-class SVM (equation 4) serves the rules alone (`node_rules`).
 
-Lemma. Let all points of a cell lie within R of some point (in the feature space of the kernel), and let the points of
-two classes there weigh v_min <= v_max. If 4 C v_min R^2 < 1, then |w| <= 2 C v_min R (the multipliers of both classes
-have the same sum, at most C v_min), so f varies by less than 1 over the points of the cell. (a) If v_min < v_max, some
-point of the heavier class has a multiplier below its bound, hence y f >= 1 there, and the machine predicts the heavier
-class at all of them. (b) If v_min = v_max, all multipliers are at their bounds C_i, w = sum C_i y_i x_i, and the
-intercept is any value between bounds; libsvm takes their middle. So on small cells the loss of the machine is known
-without fitting it.
-
-**The machine of a leaf of one class** (`fit_one_class`; step 4a of the algorithm, equation 4), where asked for: a
-one-class SVM with the RBF kernel and the constants of the paper's experiments, sigma = 3.5 and penalty 0.1, which we
-take for nu. The leaf predicts its one class everywhere, as the paper does in practice, and the support vectors serve
-the rules alone; read strictly, it would predict the other class at outliers.
+Lemma. Let all points of a cell lie within R of some point, and let the points of two classes there weigh v_min <=
+v_max. If 4 C v_min R^2 < 1, then |w| <= 2 C v_min R (the multipliers of both classes have the same sum, at most C
+v_min), so f varies by less than 1 over the points of the cell. (a) If v_min < v_max, some point of the heavier class
+has a multiplier below its bound, hence y f >= 1 there, and the machine predicts the heavier class at all of them. (b)
+If v_min = v_max, all multipliers are at their bounds C_i, w = sum C_i y_i x_i, and the intercept is any value between
+bounds; libsvm takes their middle. So on small cells the loss of the machine is known without fitting it.
 
 **Ways to cut** scaled points into cells: K-means, the evolving clustering method (ECM), every point by itself. A
 partition is known by its centres alone; a point belongs to the nearest one. The scale says how fine it is. For K-means
@@ -48,15 +43,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, OneClassSVM
+from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
-from clearmargin.models.kernel_function import KernelFunction, KernelKind
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.svm_trees.svm_tree import (
     Layer,
     Leaf,
-    LeafKernel,
     TrainingRange,
     left_sides,
     nearest_cells,
@@ -69,8 +62,6 @@ class LocalSVM:
 
     C: float
     weights: tuple[float, ...] | None = None
-    kind: KernelKind = "linear"
-    gamma: float = 1.0
 
     def masses(self, counts: IntArray | FloatArray) -> FloatArray:
         """Give what so many points of each class weigh."""
@@ -79,12 +70,6 @@ class LocalSVM:
     def costs(self, codes: IntArray) -> FloatArray:
         """Give what a point of each class weighs."""
         return np.ones(len(codes)) if self.weights is None else np.array(self.weights)[codes]
-
-    def squared_radius(self, radius: FloatArray) -> FloatArray:
-        """Give the squared radius in feature space of cells with some squared radius."""
-        # |phi(x) - phi(c)|^2 = 2 - 2 k(x, c)
-        is_linear = self.kind == "linear"
-        return radius if is_linear else np.asarray(-2.0 * np.expm1(-self.gamma * radius))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +83,6 @@ class Growth:
     loss: Literal["all", "minority"] = "all"
     min_leaf: int = 1
     max_layers: int | None = None
-    one_class: bool = False
 
 
 def grow(
@@ -279,21 +263,15 @@ class _Growing:
             if not counts[heaviest]:
                 return Leaf("pure" if is_pure else "svm", heaviest, counts.tolist())
         if is_pure:
-            return self._pure(members, counts)
+            return Leaf("pure", int(counts.argmax()), counts.tolist())
         leaf = self._machine("svm", members, counts, weights)
         return leaf if self._loss(leaf, members) <= self.growth.tol else None
-
-    def _pure(self, members: IntArray, counts: IntArray) -> Leaf:
-        """Return a leaf of one class, with its one-class machine if asked for."""
-        label = int(counts.argmax())
-        kernel = fit_one_class(self.points[members], self.frame) if self.growth.one_class else None
-        return Leaf("pure", label, counts.tolist(), kernel=kernel)
 
     def last_leaf(self, cut: _Cut) -> Leaf:
         """Return the one leaf of what is left: its class, else a machine if it beats the heaviest class."""
         (counts,), (weights,) = cut.counts, cut.weights
         if np.count_nonzero(counts) == 1:
-            return self._pure(cut.members, counts)
+            return Leaf("pure", int(counts.argmax()), counts.tolist())
         heaviest = int(self.growth.svm.masses(weights).argmax())
         constant = Leaf("residual", heaviest, counts.tolist())
         machine = self._machine("residual", cut.members, counts, weights)
@@ -311,16 +289,14 @@ class _Growing:
         duels = fit_duels(
             self.points[members], self.codes[members], self.frame, svm, self.weights[members]
         )
-        is_linear = duels.kernel is None
         return Leaf(
             kind,
             int(svm.masses(weights).argmax()),
             counts.tolist(),
             duels.pairs.tolist(),
-            duels.normals if is_linear else None,
-            duels.offsets if is_linear else (),
+            duels.normals,
+            duels.offsets,
             len(duels.support),
-            duels.kernel,
         )
 
     def _loss(self, leaf: Leaf, members: IntArray) -> float:
@@ -344,7 +320,7 @@ class _Growing:
         if self.growth.loss == "minority":
             rare = masses[:, self.rarest]
             loss = np.where(rare == 0, loss, rare < top)
-        radii = svm.squared_radius(cut.squared_radii(self.frame.scale(self.points)))
+        radii = cut.squared_radii(self.frame.scale(self.points))
         settled = is_settled(second, radii, svm.C)
         # Weights that are equal but for rounding are a draw, and rounding of the loss refuses nothing.
         heavier = second < top * (1 - _DRAW)
@@ -356,24 +332,17 @@ class _Growing:
 _SMALL = 0.99
 # Weights of two classes that differ by a smaller share are equal: weights have rounding, numbers of points do not.
 _DRAW = 1e-9
-# Up to so many points the radius of a cell in feature space is computed; larger cells are not small.
-_FEW = 500
 # With so many times as many columns as points, products of points are computed before training.
 _WIDE = 5
-# The one-class machine of the paper's experiments: RBF with sigma 3.5, "the same penalty coefficient of 0.1".
-_ONE_CLASS_GAMMA, _ONE_CLASS_NU = 1.0 / (2.0 * 3.5**2), 0.1
-# A one-class function this far below zero, relative to its largest value, is negative and not rounding.
-_OUTSIDE = 1e-9
 
 
 class Duels(NamedTuple):
-    """Decisions between pairs of classes: planes in the user's units, or kernel functions."""
+    """Decisions between pairs of classes, as planes in the user's units, and the support vectors of all of them."""
 
     pairs: IntArray
     normals: FloatArray
     offsets: FloatArray
     support: IntArray
-    kernel: LeafKernel | None = None
 
 
 def is_settled(smaller: FloatArray, squared_radius: FloatArray, C: float) -> BoolArray:
@@ -393,7 +362,6 @@ def fit_duels(
     first, second = np.triu_indices(len(present), 1)
     pairs = np.column_stack([present[first], present[second]])
     normals, offsets = np.zeros((len(pairs), points.shape[1])), np.zeros(len(pairs))
-    coefs = np.zeros((len(points), len(pairs)))
     is_support = np.zeros(len(points), dtype=np.bool_)
     scaled, costs = frame.scale(points), svm.C * svm.costs(codes)
     if weights is not None:
@@ -401,20 +369,11 @@ def fit_duels(
     for p, (negative, positive) in enumerate(pairs):
         members = np.flatnonzero((codes == negative) | (codes == positive))
         is_positive = codes[members] == positive
-        if svm.kind == "linear":
-            mean = scaled[members].mean(axis=0)
-            w, intercept, support = fit_pair(scaled[members] - mean, is_positive, costs[members])
-            normals[p], offsets[p] = _in_units(w, intercept, mean, frame)
-        else:
-            found = fit_kernel_pair(scaled[members], is_positive, costs[members], svm)
-            coefs[members, p], offsets[p] = found
-            support = np.flatnonzero(found[0])
+        mean = scaled[members].mean(axis=0)
+        w, intercept, support = fit_pair(scaled[members] - mean, is_positive, costs[members])
+        normals[p], offsets[p] = _in_units(w, intercept, mean, frame)
         is_support[members[support]] = True
-    kernel = None
-    rows = np.flatnonzero(is_support)
-    if svm.kind != "linear":
-        kernel = LeafKernel(points[rows], coefs[rows], offsets, frame.low, frame.width, svm.gamma)
-    return Duels(pairs, normals, offsets, rows, kernel)
+    return Duels(pairs, normals, offsets, np.flatnonzero(is_support))
 
 
 def fit_pair(
@@ -437,24 +396,6 @@ def fit_pair(
     return machine.coef_[0], float(machine.intercept_[0]), machine.support_.astype(np.intp)
 
 
-def fit_kernel_pair(
-    scaled: FloatArray, positive: BoolArray, costs: FloatArray, svm: LocalSVM
-) -> tuple[FloatArray, float]:
-    """Fit a C-SVM of two classes with a kernel."""
-    if len(scaled) <= _FEW:
-        empty = np.zeros((len(scaled), 0)), np.zeros(0)
-        kernel = KernelFunction("rbf", scaled, *empty, svm.gamma).kernel(scaled)
-        # Squared distances from the mean in feature space.
-        squared = np.diag(kernel) - 2.0 * kernel.mean(axis=1) + kernel.mean()
-        if _is_even(positive, costs, squared.max()):
-            coefs = np.where(positive, 1.0, -1.0) * costs
-            return coefs, _middle(kernel @ coefs, positive)
-    machine = _train(SVC(kernel="rbf", gamma=svm.gamma, random_state=0), scaled, positive, costs)
-    coefs = np.zeros(len(scaled))
-    coefs[machine.support_] = machine.dual_coef_[0]
-    return coefs, float(machine.intercept_[0])
-
-
 def _train(machine: SVC, points: FloatArray, positive: BoolArray, costs: FloatArray) -> SVC:
     """Train a machine with a cost for each point."""
     largest = float(costs.max())
@@ -474,28 +415,6 @@ def _middle(scores: FloatArray, positive: BoolArray) -> float:
     highest = (1 - scores[positive]).min()
     lowest = (-1 - scores[~positive]).max()
     return float((highest + lowest) / 2)
-
-
-def fit_one_class(points: FloatArray, frame: TrainingRange) -> LeafKernel:
-    """Fit the one-class SVM of a leaf of one class."""
-    scaled = frame.scale(points)
-    machine = OneClassSVM(kernel="rbf", gamma=_ONE_CLASS_GAMMA, nu=_ONE_CLASS_NU, tol=1e-6)
-    machine.fit(scaled)
-    # What subtraction left over of a multiplier of zero makes no support vector.
-    is_support = machine.dual_coef_[0] > _DRAW
-    rows, coefs = machine.support_[is_support], machine.dual_coef_[0][is_support]
-    unit = frame.low, frame.width, _ONE_CLASS_GAMMA
-    start = LeafKernel(points[rows], coefs[:, None], [0.0], *unit)
-    values = start.values(points)[:, 0]
-    # Multipliers lie between 0 and 1.
-    free = rows[coefs < 1 - _OUTSIDE]
-    if len(free):
-        rho = values[free].min()
-    else:
-        others = np.setdiff1d(np.arange(len(points)), rows)
-        rho = (values[rows].max() + values[others].min()) / 2
-    rho -= _OUTSIDE * float(coefs.sum())
-    return LeafKernel(points[rows], coefs[:, None], [-rho], *unit)
 
 
 def _in_units(

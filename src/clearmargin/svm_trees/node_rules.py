@@ -14,14 +14,15 @@ one.
 
 **The boxes of leaves** (`node_boxes`; algorithms 2 and 3 of Pang and Kasabov, IJCNN 2008). A leaf of one class gives
 the least box that holds its training points ("points"); as published, the least one that holds the support vectors of
-its one-class machine ("support": algorithm 3, equations 24 and 25), which is part of the former and holds about half of
-the points at the paper's settings. (One for each pair of
+its one-class SVM ("support": algorithm 3, equations 24 and 25) with the RBF kernel and the constants of the paper's
+experiments, sigma = 3.5 and penalty 0.1, which we take for nu; it is part of the former and holds about half of the
+points. (One for each pair of
 these vectors, equations 22 and 23, is what the paper calls a rule disaster.)
 
 A leaf with machines gives a box for each support vector s. Its class is the one that the leaf predicts at s, whatever
 its label: a support vector beyond the surface is no example of its own class. Along axis l a duel with the plane f(x) =
-a'x - t, in which that class wins at s, is lost at s_l - f(s) / a_l, below s or above it by the signs of f and a_l; of a
-kernel function `nearest_crossings` finds where. With several duels the nearest such crossing counts, without any there
+a'x - t, in which that class wins at s, is lost at s_l - f(s) / a_l, below s or above it by the signs of f and a_l. With
+several duels the nearest such crossing counts, without any there
 is no bound. As only the lines through s are looked at, what is found may reach far beyond the cell; so it is cut to the
 least box that holds the training points of the leaf. As published it is not: a box without a crossing ends where the
 training data end, algorithm 2's 0 and 1.
@@ -46,15 +47,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.svm import OneClassSVM
 
-from clearmargin.kernel_rules.crossings import nearest_crossings
 from clearmargin.rule_base.box_choice import greedy_cover, prune_subsets
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
 from clearmargin.rule_base.shaping import contradicted, merge_boxes, shorten, tune
 from clearmargin.rules import Box
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.svm_trees.grow import fit_duels
-from clearmargin.svm_trees.svm_tree import Leaf, LeafKernel, left_sides
+from clearmargin.svm_trees.svm_tree import Leaf, TrainingRange, left_sides
 from clearmargin.tables.encoding import Decoding, column_encoding
 from clearmargin.tables.row_order import sample_classes
 
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
 # Simplified boxes are made around this many points and against them, drawn by their values; what rules cover is counted
 # on all. The time grows with the square of this number.
 _MOST_POINTS = 2_000
+# The one-class SVM of the paper's experiments: RBF with sigma 3.5, "the same penalty coefficient of 0.1".
+_ONE_CLASS_GAMMA, _ONE_CLASS_NU = 1.0 / (2.0 * 3.5**2), 0.1
 
 
 def read_rules(model: SVMTreeClassifier) -> RuleBoxes:
@@ -121,8 +124,9 @@ def node_boxes(
             lower = np.maximum(below, within.min(axis=0))
             upper = np.minimum(above, within.max(axis=0))
         else:
-            # What is left over and of several classes has no one-class machine.
-            held = own if leaf.kernel is None else leaf.kernel.vectors
+            # What is left over and of several classes has no one-class SVM.
+            has_own = leaf.kind == "pure" and leaf.counts[leaf.label] > 0
+            held = own if model.simplify or not has_own else one_class_support(own, tree.frame)
             lower, upper = held.min(axis=0, keepdims=True), held.max(axis=0, keepdims=True)
             label = np.full(1, leaf.label)
         tables.append(np.unique(np.hstack([lower, upper, label[:, None]]), axis=0))
@@ -133,8 +137,6 @@ def node_boxes(
 
 def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """Walk from points along the axes until the class that a leaf predicts there loses a duel."""
-    if leaf.kernel is not None:
-        return _kernel_crossing_boxes(leaf, leaf.kernel, anchors)
     predicted = leaf.decide(anchors)
     below, above = np.full_like(anchors, -np.inf), np.full_like(anchors, np.inf)
     wins = np.ones(len(anchors), dtype=np.bool_)
@@ -154,31 +156,13 @@ def crossing_boxes(leaf: Leaf, anchors: FloatArray) -> tuple[FloatArray, FloatAr
     return below[wins], above[wins], predicted[wins]
 
 
-def _kernel_crossing_boxes(
-    leaf: Leaf, kernel: LeafKernel, anchors: FloatArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Walk from points along the axes, within the training range, until a kernel function changes its sign."""
-    function, frame = kernel.function(), kernel.frame
-    second = kernel.values(anchors) > 0
-    Z = frame.scale(anchors)
-    low = np.minimum(0.0, Z.min(axis=0))
-    high = np.maximum(np.where(np.isfinite(frame.width), 1.0, 0.0), Z.max(axis=0))
-    parts = []
-    for code in sorted({code for pair in leaf.pairs for code in pair}):
-        duels = [p for p, pair in enumerate(leaf.pairs) if code in pair]
-        is_second = [leaf.pairs[p][1] == code for p in duels]
-        rows = np.flatnonzero((second[:, duels] == is_second).all(axis=1))
-        # Signs do not matter for crossings.
-        found = nearest_crossings(function.take(duels, [1] * len(duels)), Z[rows], low, high)
-        below, above = (
-            np.where(np.isinf(ends), ends, frame.restore(np.where(np.isinf(ends), 0.0, ends)))
-            for ends in found
-        )
-        # Back in the user's units a crossing may have moved past its anchor by an ulp.
-        below, above = np.minimum(below, anchors[rows]), np.maximum(above, anchors[rows])
-        parts.append((below, above, np.full(len(rows), code, dtype=np.intp)))
-    lower, upper, codes = zip(*parts, strict=True)
-    return np.vstack(lower), np.vstack(upper), np.concatenate(codes)
+def one_class_support(points: FloatArray, frame: TrainingRange) -> FloatArray:
+    """Give the support vectors of the one-class SVM of a leaf of one class (equation 4)."""
+    distinct = np.unique(points, axis=0)
+    machine = OneClassSVM(kernel="rbf", gamma=_ONE_CLASS_GAMMA, nu=_ONE_CLASS_NU, tol=1e-6)
+    machine.fit(frame.scale(distinct))
+    # What subtraction left over of a multiplier of zero makes no support vector.
+    return np.asarray(distinct[machine.support_[machine.dual_coef_[0] > 1e-9]])
 
 
 def simplified_boxes(

@@ -20,64 +20,15 @@ from numpy.typing import ArrayLike
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language.prose import plain
 from clearmargin.language.words import counted
-from clearmargin.models.kernel_function import KernelFunction
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value, as_points, float_array
+from clearmargin.rules.value import FloatArray, IntArray, Value, as_points, float_array
 
 Kind = Literal["pure", "svm", "residual"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class LeafKernel(Value):
-    """The RBF functions of a leaf: sums around support vectors, of columns scaled to the training range."""
-
-    vectors: FloatArray
-    coefs: FloatArray
-    intercepts: FloatArray
-    low: FloatArray
-    width: FloatArray
-    gamma: float
-
-    def __init__(
-        self,
-        vectors: ArrayLike,
-        coefs: ArrayLike,
-        intercepts: ArrayLike,
-        low: ArrayLike,
-        width: ArrayLike,
-        gamma: float,
-    ):
-        rows, added = float_array(vectors, "support vectors"), float_array(intercepts, "intercepts")
-        n = rows.shape[1]
-        self._set(
-            vectors=rows,
-            coefs=float_array(coefs, "coefficients", shape=(len(rows), len(added))),
-            intercepts=added,
-            low=float_array(low, "low", shape=(n,)),
-            width=float_array(width, "width", shape=(n,)),
-            gamma=float(gamma),
-        )
-
-    @property
-    def frame(self) -> TrainingRange:
-        """How the columns are scaled."""
-        return TrainingRange(self.low, self.width)
-
-    def function(self) -> KernelFunction:
-        """Give the functions over scaled columns."""
-        return KernelFunction(
-            "rbf", self.frame.scale(self.vectors), self.coefs, self.intercepts, self.gamma
-        )
-
-    def values(self, points: FloatArray) -> FloatArray:
-        """Give the values of all functions at points in the user's units."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.function().values(self.frame.scale(points))
-
-
-@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Leaf(Value):
-    """A cell that decides: one class, a support vector machine, or a one-class machine.
+    """A cell that decides: one class, or linear support vector machines between pairs of classes.
 
     Parameters
     ----------
@@ -93,9 +44,6 @@ class Leaf(Value):
         For each pair: the second class wins where normal'x > offset, the first elsewhere.
     n_support : int, default 0
         Number of support vectors of the machines between classes.
-    kernel : LeafKernel, optional
-        Instead of planes a function for each pair: the second class wins where it is positive. In a leaf without
-        pairs it is the one function of a one-class machine, negative at outliers, and decides nothing.
 
     Examples
     --------
@@ -111,7 +59,6 @@ class Leaf(Value):
     normals: FloatArray
     offsets: FloatArray
     n_support: int
-    kernel: LeafKernel | None
 
     def __init__(
         self,
@@ -122,26 +69,19 @@ class Leaf(Value):
         normals: ArrayLike | None = None,
         offsets: ArrayLike = (),
         n_support: int = 0,
-        kernel: LeafKernel | None = None,
     ):
         rivals = tuple((int(i), int(j)) for i, j in pairs)
         rows = float_array(np.empty((0, 0)) if normals is None else normals, "the normals")
-        planes = 0 if kernel is not None else len(rivals)
-        if len(rows) != planes:
-            raise InvalidValueError(f"{planes} pairs of classes, but {len(rows)} planes")
-        if kernel is not None and len(kernel.intercepts) != (len(rivals) or 1):
-            raise InvalidValueError(
-                f"{len(rivals)} pairs of classes, but {len(kernel.intercepts)} kernel functions"
-            )
+        if len(rows) != len(rivals):
+            raise InvalidValueError(f"{len(rivals)} pairs of classes, but {len(rows)} planes")
         self._set(
             kind=kind,
             label=int(label),
             counts=tuple(int(count) for count in counts),
             pairs=rivals,
             normals=rows,
-            offsets=float_array(offsets, "the offsets", shape=(planes,)),
+            offsets=float_array(offsets, "the offsets", shape=(len(rivals),)),
             n_support=int(n_support),
-            kernel=kernel,
         )
 
     @property
@@ -159,7 +99,11 @@ class Leaf(Value):
         predicted = np.full(len(points), self.label, dtype=np.intp)
         if not self.pairs:
             return predicted
-        second = self._second_wins(points)
+        with np.errstate(over="ignore"):
+            second = [
+                left_sides(normal, points) > offset
+                for normal, offset in zip(self.normals, self.offsets, strict=True)
+            ]
         for rival in sorted({code for pair in self.pairs for code in pair}):
             wins = [
                 won if rival == pair[1] else ~won
@@ -172,21 +116,18 @@ class Leaf(Value):
     def scores(self, points: FloatArray, width: FloatArray, n_classes: int) -> FloatArray:
         """Give for each point and class by how much the class wins its closest duel; the class predicted is highest.
 
-        Planes count by distances where each feature ranges from 0 to 1, kernel functions by their values; a class that
-        the leaf predicts without a duel has 1, and one that is not in it -1.
+        Planes count by distances where each feature ranges from 0 to 1; a class that the leaf predicts without a duel
+        has 1, and one that is not in it -1.
         """
         predicted, rows = self.decide(points), np.arange(len(points))
         table = np.full((len(points), n_classes), -1.0)
         if not self.pairs:
             table[rows, predicted] = 1.0
             return table
-        if self.kernel is not None:
-            second = self.kernel.values(points)
-        else:
-            scaled = self.normals * np.where(np.isfinite(width), width, 0.0)
-            size = np.sqrt((scaled**2).sum(axis=1))
-            excess = [left_sides(normal, points) for normal in self.normals] - self.offsets[:, None]
-            second = (excess / np.where(size > 0, size, 1.0)[:, None]).T
+        scaled = self.normals * np.where(np.isfinite(width), width, 0.0)
+        size = np.sqrt((scaled**2).sum(axis=1))
+        excess = [left_sides(normal, points) for normal in self.normals] - self.offsets[:, None]
+        second = (excess / np.where(size > 0, size, 1.0)[:, None]).T
         table[:, sorted({code for pair in self.pairs for code in pair})] = np.inf
         for column, (low, high) in zip(second.T, self.pairs, strict=True):
             table[:, high] = np.minimum(table[:, high], column)
@@ -194,16 +135,6 @@ class Leaf(Value):
         # Where none wins all its duels the most frequent class is predicted.
         table[rows, predicted] = np.maximum(table[rows, predicted], 0.0)
         return table
-
-    def _second_wins(self, points: FloatArray) -> list[BoolArray]:
-        """Tell for each pair where its second class wins."""
-        if self.kernel is not None:
-            return list((self.kernel.values(points) > 0).T)
-        with np.errstate(over="ignore"):
-            return [
-                left_sides(normal, points) > offset
-                for normal, offset in zip(self.normals, self.offsets, strict=True)
-            ]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -326,7 +257,7 @@ class SVMTree(Value):
 
     @property
     def n_support_vectors(self) -> int:
-        """Number of support vectors of all machines between classes; those of one-class machines do not count."""
+        """Number of support vectors of all machines."""
         return sum(leaf.n_support for leaf in self.leaves)
 
     def apply(self, X: ArrayLike) -> IntArray:
@@ -547,9 +478,6 @@ def _say(leaf: Leaf, labels: Sequence[str], names: Sequence[str]) -> str:
     label = labels[leaf.label]
     if not leaf.pairs:
         return label if leaf.kind == "pure" else f"{label} (most frequent)"
-    if leaf.kernel is not None:
-        rivals = " or ".join(labels[k] for k in sorted({k for pair in leaf.pairs for k in pair}))
-        return f"{rivals} by a machine with kernel 'rbf' and {counted(leaf.n_support, 'support vector')}"
     duels = []
     for (first, second), normal, offset in zip(leaf.pairs, leaf.normals, leaf.offsets, strict=True):
         if not normal.any():
