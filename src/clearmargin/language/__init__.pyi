@@ -1,12 +1,3 @@
-from .bound_editing import (
-    edit_bound as edit_bound,
-)
-from .candidates import (
-    Candidate as Candidate,
-)
-from .candidates import (
-    complete as complete,
-)
 from .printer import (
     format_rules as format_rules,
 )
@@ -23,34 +14,11 @@ from .resolve import (
     parse_rules as parse_rules,
 )
 from .rule_text import (
-    Mistake as Mistake,
-)
-from .rule_text import (
-    RuleText as RuleText,
-)
-from .rule_text import (
-    Statement as Statement,
-)
-from .rule_text import (
-    WrittenBound as WrittenBound,
-)
-from .rule_text import (
-    WrittenCondition as WrittenCondition,
-)
-from .rule_text import (
     read_rule_text as read_rule_text,
 )
 
 __all__ = [
-    "Candidate",
-    "Mistake",
-    "RuleText",
-    "Statement",
-    "WrittenBound",
-    "WrittenCondition",
-    "complete",
     "describe_rules",
-    "edit_bound",
     "format_rules",
     "parse_rules",
     "read_rule_text",

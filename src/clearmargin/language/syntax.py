@@ -47,6 +47,11 @@ class Bound:
     """Where the number of the lower bound stands; None where there is none."""
     high_place: tuple[int, int] | None = None
 
+    @property
+    def features(self) -> list[str]:
+        """The feature that it speaks of."""
+        return [self.feature.text]
+
 
 @dataclass(slots=True)
 class Chain:
@@ -65,6 +70,13 @@ class Chain:
         left, right = self.sums[0].name, self.sums[1].name
         return None if left is None or right is None else (left, right)
 
+    @property
+    def features(self) -> list[str]:
+        """The features that it speaks of."""
+        if self.match is not None:
+            return [self.match[0].text]
+        return list(dict.fromkeys(name.text for side in self.sums for _, name in side.terms))
+
 
 @dataclass(slots=True)
 class Membership:
@@ -75,6 +87,11 @@ class Membership:
     start: int
     end: int
 
+    @property
+    def features(self) -> list[str]:
+        """The feature that it speaks of."""
+        return [self.feature.text]
+
 
 @dataclass(slots=True)
 class Missing:
@@ -84,6 +101,11 @@ class Missing:
     is_missing: bool
     start: int
     end: int
+
+    @property
+    def features(self) -> list[str]:
+        """The feature that it speaks of."""
+        return [self.feature.text]
 
 
 Condition = Bound | Chain | Membership | Missing

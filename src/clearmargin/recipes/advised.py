@@ -316,7 +316,7 @@ def rule_mistakes(
         classes = None if y is None else tuple(dict.fromkeys(as_label(v) for v in y.tolist()))
         space = _known_features(written.rules.space, X.names)
         written = read_rule_text(text, space, classes if classes and len(classes) > 1 else None)
-    return tuple(error.in_file(file) for error in written.errors)
+    return tuple(error.in_file(file) for error in written.mistakes)
 
 
 def _known_features(spoken_of: FeatureSpace, columns: Sequence[str]) -> FeatureSpace:

@@ -17,8 +17,8 @@ import numpy as np
 
 from clearmargin.compare import compare_models
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
-from clearmargin.language import RuleText, complete, edit_bound
 from clearmargin.language.prose import plain
+from clearmargin.language.rule_text import RuleText
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, IntArray
 from clearmargin.workbench.events import Events
@@ -31,7 +31,8 @@ from clearmargin.workbench.project_table import (
     ProjectTable,
     read_source,
 )
-from clearmargin.workbench.rule_judgement import Predictions, RuleJudge
+from clearmargin.workbench.rule_editing import complete, edit_bound
+from clearmargin.workbench.rule_judgement import Predictions, RuleJudge, mistake_facts
 from clearmargin.workbench.settings import MachineSettings, TaskSettings
 from clearmargin.workbench.trained_machine import (
     CrossValidated,
@@ -241,7 +242,7 @@ class Bench:
         """Keep a text as a new version, and train its machine."""
         head = self.version()
         check_size(text)
-        errors = [mistake.to_dict() for mistake in _read(head, text).mistakes]
+        errors = [mistake_facts(mistake) for mistake in _read(head, text).mistakes]
         if errors:
             raise RuleMistakesError(in_browser_offsets(errors, text))
         chosen = head.settings if settings is None else MachineSettings.from_dict(settings)
@@ -315,24 +316,14 @@ class Bench:
         """Change one bound in a text and nothing else."""
         check_size(text)
         opened = self.version().opened
-        if side not in ("low", "high"):
-            raise InvalidValueError(f"side must be 'low' or 'high', not {side!r}")
-        return edit_bound(
-            text,
-            rule,
-            feature,
-            "low" if side == "low" else "high",
-            value,
-            space=opened.space,
-            classes=opened.classes,
-        )
+        return edit_bound(text, rule, feature, side, value, opened.space, opened.classes)
 
     def complete(self, text: str, offset: int) -> list[dict[str, Any]]:
         """List the words that may stand at a place."""
         check_size(text)
         opened = self.version().opened
         found = complete(text, python_offset(text, offset), opened.space, opened.classes)
-        answer = in_browser_offsets([candidate.to_dict() for candidate in found], text)
+        answer = in_browser_offsets(found, text)
         assert isinstance(answer, list)
         return answer
 

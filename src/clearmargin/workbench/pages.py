@@ -602,7 +602,7 @@ def _entry(bench: Bench, revision: Revision) -> dict[str, Any]:
         "accuracy_before": None if before is None else f"{100 * before['accuracy']:.1f}",
         "flips": None,
         "changes": [],
-        "n_rules": sum(s.kind == "rule" for s in read_rule_text(revision.text).statements),
+        "n_rules": len(read_rule_text(revision.text).written),
     }
     if revision.parent is not None:
         parent = bench.history.get(revision.parent)

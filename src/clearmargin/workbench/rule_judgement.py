@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from clearmargin.advice import AdviceReport
 from clearmargin.advice.advice_check import Finding
-from clearmargin.language import Mistake, RuleText, read_rule_text
+from clearmargin.exceptions import RuleSyntaxError
+from clearmargin.language import read_rule_text
 from clearmargin.language.lexer import Source
 from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
-from clearmargin.language.rule_text import Statement
+from clearmargin.language.rule_text import RuleText, WrittenRule
+from clearmargin.language.syntax import Bound, Condition, Missing, RuleNode
 from clearmargin.language.words import counted, listed
 from clearmargin.models.planes import Planes
 from clearmargin.models.proofs import encoded_box
@@ -71,32 +73,67 @@ def read_rules(text: str, opened: OpenTask) -> RuleText:
     if not asking:
         return written
     kept = [k for k in range(len(written.rules)) if k not in asking]
-    number = {k: place for place, k in enumerate(kept)}
+    number: dict[int | None, int] = {k: place for place, k in enumerate(kept)}
     found = [
-        _asks_for_gap(text, s, opened.space.names[asking[s.rule][0]])
-        for s in written.statements
-        if s.rule in asking
+        _asks_for_missing(text, one.node, opened.space.names[asking[one.position][0]])
+        for one in written.written
+        if one.position in asking
     ]
     return RuleText(
-        text,
-        tuple(
-            replace(s, rule=None if s.rule is None else number.get(s.rule))
-            for s in written.statements
-        ),
-        tuple(sorted((*written.mistakes, *found), key=lambda mistake: mistake.start)),
+        tuple(WrittenRule(one.node, number.get(one.position)) for one in written.written),
         RuleSet([written.rules[k] for k in kept], written.rules.space, written.rules.classes),
+        tuple(sorted((*written.mistakes, *found), key=lambda error: error.offset or 0)),
     )
 
 
-def _asks_for_gap(text: str, statement: Statement, feature: str) -> Mistake:
+def _asks_for_missing(text: str, node: RuleNode, feature: str) -> RuleSyntaxError:
     """Say where a rule asks whether a value is missing."""
-    places = [
-        (c.start, c.end) for c in statement.conditions if feature in c.features and not c.bounds
-    ]
-    start, end = places[0] if places else statement.premise or (statement.start, statement.end)
     message = f"nobody's {feature!r} is missing here: gaps were filled, or such rows left out; leave the condition out"
-    error = Source(text).error(message, start, end)
-    return Mistake(start, end, error.line, error.column, message)
+    asking = [c for c in node.conditions if isinstance(c, Missing) and c.feature.text == feature]
+    start, end = (asking[0].start, asking[0].end) if asking else node.premise
+    return Source(text).error(message, start, end)
+
+
+def mistake_facts(error: RuleSyntaxError) -> dict[str, Any]:
+    """Give a mistake in a text as plain data for JSON."""
+    start = error.offset or 0
+    line_end = start - error.column + 1 + len(error.source)
+    return {
+        "from": start,
+        "to": min(start + error.length, line_end),
+        "line": error.line,
+        "column": error.column,
+        "message": error.problem,
+        "fix": error.fix,
+    }
+
+
+def _condition_facts(condition: Condition) -> dict[str, Any]:
+    """Give the place of a condition, and the numbers in it that are bounds."""
+    bounds = []
+    if isinstance(condition, Bound):
+        ends = (
+            ("low", condition.low, condition.low_is_open, condition.low_place),
+            ("high", condition.high, condition.high_is_open, condition.high_place),
+        )
+        bounds = [
+            {
+                "feature": condition.feature.text,
+                "side": side,
+                "value": value,
+                "open": is_open,
+                "from": place[0],
+                "to": place[1],
+            }
+            for side, value, is_open, place in ends
+            if place is not None
+        ]
+    return {
+        "from": condition.start,
+        "to": condition.end,
+        "features": condition.features,
+        "bounds": bounds,
+    }
 
 
 class RuleJudge:
@@ -113,10 +150,13 @@ class RuleJudge:
     def judge(self, text: str | RuleText) -> dict[str, Any]:
         """Judge a text."""
         written = self.read(text) if isinstance(text, str) else text
-        statements = [s for s in written.statements if s.kind == "rule" and s.rule is not None]
-        statements.sort(key=lambda s: s.rule or 0)
+        nodes = [
+            (place, one.node)
+            for place, one in enumerate(written.written)
+            if one.position is not None
+        ]
         answer: dict[str, Any] = {
-            "errors": [mistake.to_dict() for mistake in written.mistakes],
+            "errors": [mistake_facts(mistake) for mistake in written.mistakes],
             "rules": [],
             "findings": [],
             "more_findings": 0,
@@ -127,16 +167,15 @@ class RuleJudge:
         is_checked = len(written.rules) <= _MOST_CHECKED
         report = self.opened.checker.check(written.rules) if is_checked else None
         covered = written.rules.covers(self.opened.points)
-        places = _places(written)
         answer["rules"] = [
-            self._rule(written.rules, k, covered[:, k], statement, places[statement.start])
-            for k, statement in enumerate(statements)
+            self._rule(written.rules, k, covered[:, k], node, place)
+            for k, (place, node) in enumerate(nodes)
         ]
         if report is None:
             answer["findings"] = [_unchecked(len(written.rules))]
             return answer
         answer["findings"] = [
-            self._finding(f, statements) for f in report.findings[:_MOST_FINDINGS]
+            self._finding(f, [node for _, node in nodes]) for f in report.findings[:_MOST_FINDINGS]
         ]
         answer["more_findings"] = max(len(report.findings) - _MOST_FINDINGS, 0) + report.more
         answer["vote"] = _vote(report)
@@ -147,7 +186,7 @@ class RuleJudge:
         rules: RuleSet,
         k: int,
         covered: BoolArray,
-        statement: Statement,
+        node: RuleNode,
         place: int,
     ) -> dict[str, Any]:
         rule, opened = rules[k], self.opened
@@ -156,16 +195,16 @@ class RuleJudge:
         against = rows[opened.codes[rows] != code]
         answer: dict[str, Any] = {
             "place": place,
-            "from": statement.start,
-            "to": statement.end,
-            "premise": list(statement.premise or (statement.start, statement.end)),
-            "class_span": list(statement.label or (statement.end, statement.end)),
+            "from": node.start,
+            "to": node.end,
+            "premise": list(node.premise),
+            "class_span": [node.label.start, node.label.end],
             "name": rule.name,
             "label": plain(rule.label),
             "code": code,
             "weight": rule.weight,
             "text": format_rule(rule, rules.space),
-            "conditions": [condition.to_dict() for condition in statement.conditions],
+            "conditions": [_condition_facts(condition) for condition in node.conditions],
             "box": box_facts(rule, rules),
             "covered": len(rows),
             "right": len(rows) - len(against),
@@ -267,14 +306,14 @@ class RuleJudge:
             witness = domain.name_values(within.point, told)
         return is_proved, is_within, witness
 
-    def _finding(self, finding: Finding, statements: Sequence[Statement]) -> dict[str, Any]:
+    def _finding(self, finding: Finding, nodes: Sequence[RuleNode]) -> dict[str, Any]:
         positions = finding.positions if finding.bits is not None else np.empty(0, dtype=np.intp)
         return {
             "severity": finding.severity,
             "kind": finding.kind,
             "message": finding.message,
             "region": finding.region,
-            "spans": [[statements[k].start, statements[k].end] for k in finding.rules],
+            "spans": [[nodes[k].start, nodes[k].end] for k in finding.rules],
             "rules": list(finding.rules),
             "rows": self.opened.rows[positions[:_MOST_POSITIONS]].tolist(),
             "count": len(positions),
@@ -299,12 +338,6 @@ def _unchecked(n_rules: int) -> dict[str, Any]:
 def _is_on_side(lowest: Any, is_attained: bool, sign: int) -> bool:
     # A score of exactly 0 gets the first class.
     return bool(lowest > 0 or (lowest == 0 and (sign < 0 or not is_attained)))
-
-
-def _places(written: RuleText) -> dict[int, int]:
-    """Number the rules of a text as `edit_bound` does: those with mistakes count."""
-    rules = [s for s in written.statements if s.kind == "rule"]
-    return {statement.start: k for k, statement in enumerate(rules)}
 
 
 def _case_text(witness: dict[str, float | str]) -> str:
