@@ -199,13 +199,13 @@ def test_rules_lose_their_cases_to_the_letter_of_the_papers_only():
             assert (rule.text_after == rule.text_before) == (rule.verdict == "unchanged")
 
 
-@pytest.mark.parametrize("seed", [82, 232, 310, 315])
-def test_costs_that_a_solver_finds_hard_are_no_reason_to_fail(seed):
-    X, y, advice = random_advice(seed)
-    lam, mu = 10.0 ** np.random.default_rng(seed).uniform(-4, 5, 2)
-    model = fit("sqp", advice, X, y, lam=lam, mu=mu, nu=0.01, max_iter=5, **LETTER)
-    given = AdviceSVC(advice, lam=lam, mu=mu, **LETTER).fit(X, y)
-    assert model.objectives_[-1] <= given.objective_ * (1 + 1e-6)
+def test_costs_that_a_solver_finds_hard_are_no_reason_to_fail():
+    for draw in (82, 232, 310, 315):
+        X, y, advice = random_advice(draw)
+        lam, mu = 10.0 ** np.random.default_rng(draw).uniform(-4, 5, 2)
+        model = fit("sqp", advice, X, y, lam=lam, mu=mu, nu=0.01, max_iter=5, **LETTER)
+        given = AdviceSVC(advice, lam=lam, mu=mu, **LETTER).fit(X, y)
+        assert model.objectives_[-1] <= given.objective_ * (1 + 1e-6)
 
 
 def test_steps_that_run_out_are_said():

@@ -4,6 +4,7 @@ import errno
 import os
 from time import process_time
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -127,7 +128,6 @@ def test_numbers_that_outweigh_all_others_or_are_rounded_are_said(model):
 
 
 def test_a_boolean_column_of_a_database_is_compared_as_a_number():
-    duckdb = pytest.importorskip("duckdb")
     X = pd.DataFrame({"flag": np.arange(80) % 3 == 0, "age": np.arange(80) % 50})
     model = RuleSVC(3).fit(X, np.where(X.flag & (X.age > 20), "ill", "well"))
     query = f"SELECT {to_sql(model, dialect='duckdb')} AS said FROM X"

@@ -33,7 +33,7 @@ def test_a_server_killed_in_mid_training_has_lost_nothing_when_it_is_started_aga
     with command(project) as running:
         tabs = Tabs(browser, Client(running.client.port))
         # What the browser itself says of a server that does not answer.
-        tabs.expected.append(r"net::ERR_(CONNECTION|INCOMPLETE|EMPTY)")
+        tabs.expected.append(r"net::ERR_(CONNECTION|CONTENT|INCOMPLETE|EMPTY)")
         other = tabs.open(running.address)
         trained(other)
         with other.expect_response(lambda answer: answer.url.endswith("/draft")):
