@@ -76,7 +76,7 @@ TAMPERED = [
 def test_solution_certify_finds_each_lie_and_where_it_is():
     for make, change, where in TAMPERED:
         lies = {key: np.array(v) if isinstance(v, list) else v for key, v in change.items()}
-        lie = replace(solve(make()).certify(), **lies)
+        lie = replace(solve(make()), **lies)
         with pytest.raises(NumericalError, match=where):
             lie.certify()
     n = Variables("n", 1, 0.0, 1e7, integer=True)
@@ -85,13 +85,12 @@ def test_solution_certify_finds_each_lie_and_where_it_is():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-4, 1e-2, 1.0]))
-def test_solve_with_a_highs_that_lies_does_not_certify(seed, size):
+def test_solve_does_not_accept_what_a_highs_that_lies_says(seed, size):
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         with_highs(patch, **disturbed(rng, size))
-        found = solve(wyndor())
         with pytest.raises(NumericalError):
-            found.certify()
+            solve(wyndor())
 
 
 def test_solve_repeats_a_breakdown_of_highs_before_it_counts(monkeypatch):
@@ -129,7 +128,7 @@ def test_solve_with_a_clarabel_in_doubt_accepts_what_is_right_only(monkeypatch):
                 solve(disc())
     with_clarabel(monkeypatch, "Solved", shift=0.1)
     with pytest.raises(NumericalError, match="'disc'"):
-        solve(disc()).certify()
+        solve(disc())
 
 
 def table(seed, m=60, n=5):
@@ -161,7 +160,7 @@ def test_lpsvc_with_a_highs_that_lies_knows_its_gap(seed, size, nu):
     rng = np.random.default_rng(seed)
     with pytest.MonkeyPatch.context() as patch:
         with_highs(patch, **disturbed(rng, size))
-        svm = LPSVC(nu, max_iter=20).fit(X, y)
+        svm = LPSVC(nu).fit(X, y)
     check_gap(svm, X, y, best)
     if size < 1e-8:
         np.testing.assert_allclose(svm.coef_, best.coef_, atol=1e-7)

@@ -201,7 +201,7 @@ def _solve(problem: AdviceProblem, prices: FloatArray) -> tuple[AdvicePlane, Flo
     blocks.append(Linear("weights", weights, -widths, widths))
     blocks.append(Linear("balance", balance, -prices[-1], prices[-1]))
     try:
-        solution = solve(Program(blocks), method="dual", tol=1e-9)
+        solution = solve(Program(blocks), tol=1e-9)
         duals = solution.duals
     except UnboundedError:
         # Zero is always feasible, so that the dual of a contradiction is unbounded.

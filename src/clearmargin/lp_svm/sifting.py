@@ -275,7 +275,7 @@ class Master:
         blocks: list[Variables | Linear] = [self._columns("points0"), self._rows("features0")]
         if data.fit_intercept:
             blocks.append(Linear("balance", {"points0": 1.0}, *self._balance(1.0)))
-        self._session = Session(Program(blocks), method="dual", tol=_SOLVER_TOL, presolve=False)
+        self._session = Session(Program(blocks), tol=_SOLVER_TOL, presolve=False)
 
     @property
     def features(self) -> IntArray:

@@ -52,7 +52,7 @@ def _solve_by_rows(Y: FloatArray, times: FloatArray, w: FloatArray) -> FloatArra
             Linear("budget", {"x": w[None]}, 1.0, 1.0),
         ]
     )
-    session = Session(program, method="dual", tol=1e-9, presolve=False)
+    session = Session(program, tol=1e-9, presolve=False)
     present = np.zeros((p, k), dtype=np.bool_)
     for round_ in range(_ROUNDS):
         answer = session.solve()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
 import highspy
 import numpy as np
@@ -30,8 +30,6 @@ from clearmargin.solvers.program import (
     stacked,
 )
 
-Method: TypeAlias = Literal["auto", "simplex", "dual"]
-
 _Status, _Place = highspy.HighsModelStatus, highspy.HighsBasisStatus
 _ERRORS: dict[Any, tuple[type[SolverError], str]] = {
     _Status.kInfeasible: (InfeasibleError, "no point satisfies all constraints"),
@@ -43,6 +41,8 @@ _ERRORS: dict[Any, tuple[type[SolverError], str]] = {
 _BREAKDOWNS = {_Status.kUnknown, _Status.kSolveError, _Status.kPostsolveError}
 # HiGHS accepts no tolerance below 1e-10, and an answer with more than 1e-2 of error is no answer.
 _TOLERANCE, _SMALLEST_TOLERANCE, _LARGEST_TOLERANCE = 1e-7, 1e-10, 1e-2
+# Relative residuals and gaps of an answer that is accepted.
+_CERTIFIED = 1e-6
 # No call waits for ever: a solver was seen to go round in circles on badly scaled data.
 _SECONDS = 600.0
 
@@ -72,7 +72,7 @@ class Solution:
     --------
     >>> from clearmargin.solvers import Linear, Program, Variables, solve
     >>> x = Variables("x", 2, lower=0.0, cost=[-1.0, -2.0])
-    >>> solution = solve(Program([x, Linear("budget", {"x": [1.0, 1.0]}, upper=4.0)])).certify()
+    >>> solution = solve(Program([x, Linear("budget", {"x": [1.0, 1.0]}, upper=4.0)]))
     >>> solution.values["x"].tolist(), solution.duals["budget"].tolist(), solution.objective
     ([0.0, 4.0], [-2.0], -8.0)
     """
@@ -104,7 +104,7 @@ class Solution:
         costs = (float(block.cost @ values[name]) for name, block in variables.items())
         return sum(costs) + self.program.constant
 
-    def certify(self, tol: float = 1e-6) -> Self:
+    def certify(self, tol: float = _CERTIFIED) -> Self:
         """Return the solution itself if its relative residuals and its gap are small, and raise otherwise.
 
         A residual is divided by one plus the sizes of the numbers that were added up to get it, so that it is the
@@ -196,19 +196,16 @@ def _supported(y: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
 def solve(
     program: Program,
     *,
-    method: Method = "auto",
     tol: float | None = None,
     time_limit: float | None = None,
     max_nodes: int | None = None,
 ) -> Solution:
-    """Return an optimum of a program, or raise what stands in its way.
+    """Return an optimum of a program whose residuals and gap are small, or raise what stands in its way.
 
     Parameters
     ----------
     program : Program
         What to solve.
-    method : {"auto", "simplex", "dual"}
-        Algorithm of HiGHS; the last two are its dual simplex method. Cones are solved by Clarabel in any case.
     tol : float, optional
         Feasibility and optimality tolerance between 1e-10 and 1e-2; 1e-7 by default, for cones 1e-8.
     time_limit : float, optional
@@ -219,14 +216,14 @@ def solve(
     Returns
     -------
     Solution
-        The optimum. Call its `certify` to have it checked.
+        The optimum, checked by `certify`.
 
     Raises
     ------
     InfeasibleError, UnboundedError
         When there is no optimum.
     TimeLimitError, NumericalError
-        When time, iterations or nodes ran out, or the solver broke down.
+        When time, iterations or nodes ran out, or the solver broke down or gave a wrong answer.
 
     Examples
     --------
@@ -238,10 +235,11 @@ def solve(
     if program.cones:
         from clearmargin.solvers.cones import solve_cones
 
-        return solve_cones(program, time_limit=time_limit, tol=tol)
-    return Session(
-        program, method=method, tol=tol, time_limit=time_limit, max_nodes=max_nodes
-    ).solve()
+        solution = solve_cones(program, time_limit=time_limit, tol=tol)
+    else:
+        session = Session(program, tol=tol, time_limit=time_limit, max_nodes=max_nodes)
+        solution = session.solve()
+    return solution.certify(max(_CERTIFIED, 10.0 * (tol or 0.0)))
 
 
 class Session:
@@ -252,8 +250,8 @@ class Session:
 
     Parameters
     ----------
-    program, method, tol, time_limit, max_nodes
-        As for `solve`.
+    program, tol, time_limit, max_nodes
+        As for `solve`. What a session gives is checked where its `certify` is called.
     presolve : bool
         Whether to simplify the program before the first solve.
 
@@ -273,14 +271,11 @@ class Session:
         self,
         program: Program,
         *,
-        method: Method = "auto",
         tol: float | None = None,
         time_limit: float | None = None,
         presolve: bool = True,
         max_nodes: int | None = None,
     ):
-        if method not in ("auto", "simplex", "dual"):
-            raise InvalidValueError(f"method must be 'auto', 'simplex' or 'dual', not {method!r}")
         tol = _TOLERANCE if tol is None else tol
         if not _SMALLEST_TOLERANCE <= tol <= _LARGEST_TOLERANCE:
             raise InvalidValueError(
@@ -302,7 +297,6 @@ class Session:
         } | ({} if max_nodes is None else {"mip_max_nodes": max_nodes})
         for option, value in options.items():
             self._set(option, value)
-        self._method = "choose" if method == "auto" else "simplex"
         self.program, data = program, program.compiled()
         status = self._highs.passModel(
             data.A.shape[1], data.A.shape[0], data.A.nnz,
@@ -394,7 +388,7 @@ class Session:
 
     def solve(self) -> Solution:
         """Return the optimum of the current program."""
-        self._set("solver", self._method)
+        self._set("solver", "choose")
         status = self._run()
         if status == _Status.kNotset:
             # Somebody else in this process started the thread pool of HiGHS with another size, which
@@ -424,12 +418,7 @@ class Session:
             raise NumericalError(
                 "the numbers that HiGHS returned are not all finite; scale the data"
             )
-        steps = (
-            info.simplex_iteration_count,
-            info.ipm_iteration_count,
-            info.crossover_iteration_count,
-        )
-        iterations = sum(max(0, count) for count in steps)
+        iterations = max(0, info.simplex_iteration_count)
         if self.program.is_integer:
             return Solution(self.program, x, None, None, info.mip_dual_bound, iterations)
         return Solution(self.program, x, y, np.zeros(0), None, iterations)

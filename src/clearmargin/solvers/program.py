@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -313,11 +312,10 @@ def end(places: Mapping[str, slice]) -> int:
 
 
 def find(known: Mapping[str, Any], name: str, what: str) -> Any:
-    """Return a block by its name, or name the nearest one."""
+    """Return a block by its name, or say which there are."""
     if name not in known:
-        near = get_close_matches(str(name), list(known), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, known))}"
-        raise InvalidValueError(f"there are no {what} called {name!r}; {hint}")
+        listed = ", ".join(map(repr, known)) or "none"
+        raise InvalidValueError(f"there are no {what} called {name!r}; there are: {listed}")
     return known[name]
 
 
