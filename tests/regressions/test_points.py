@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.model_selection import train_test_split
 
-from clearmargin import RuleSVC
+from clearmargin import RuleSVC, ScoreRules
 from clearmargin.exceptions import DataError
 
 
@@ -45,3 +45,11 @@ def test_the_cost_that_was_chosen_gives_the_same_machine_again():
     again = RuleSVC(2, cv=2, C=model.C_).fit(X, y, sample_weight=weight)
     assert pytest.approx(model.C_) == again.C_
     assert again.scorecard_ == model.scorecard_
+
+
+def test_a_card_with_proof_names_a_missing_value_by_its_row():
+    X, y = gene_table(20)
+    card = ScoreRules(certify=True).fit(X, y)
+    X[77, 0] = np.nan
+    with pytest.raises(DataError, match="row 78"):
+        card.predict(X)

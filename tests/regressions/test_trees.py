@@ -46,6 +46,17 @@ def test_weights_are_routed_to_the_model_behind_rules(name):
 
 
 @pytest.mark.parametrize("name", ["SupportVectorRules", "ScoreRules", "SurrogateRules"])
+def test_the_default_kernel_machine_takes_weights_of_rows(name):
+    X, y = table()
+    weights = np.where(X[:, 2] > 0, 1.0, 0.001)
+    weighted = SVC().fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
+    for is_routed in (False, True):
+        with config_context(enable_metadata_routing=is_routed):
+            rules = getattr(clearmargin, name)().fit(X, y, sample_weight=weights)
+        assert (rules.estimator_[-1].dual_coef_ == weighted.dual_coef_).all()
+
+
+@pytest.mark.parametrize("name", ["SupportVectorRules", "ScoreRules", "SurrogateRules"])
 def test_what_a_pipeline_imputes_counts_as_imputed(name):
     X, y = table(150)
     holes = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
@@ -125,3 +136,11 @@ def test_what_shifts_that_cancel_round_away_is_not_proved():
         assert (
             clearmargin.certify(model, clearmargin.Box([x], [x]), not is_above).status != "proved"
         )
+
+
+def test_a_model_that_refuses_a_row_where_no_rule_holds_names_it():
+    X, y = table()
+    rules = clearmargin.SurrogateRules(SVC(), fallback="estimator", max_rules=1).fit(X, y)
+    X[7, 1] = np.nan
+    with pytest.raises(clearmargin.exceptions.DataError, match="row 8"):
+        rules.predict(X)

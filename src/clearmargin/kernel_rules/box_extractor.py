@@ -8,9 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing, check_random_state
 
 from clearmargin.exceptions import DataError, InvalidValueError
@@ -20,6 +17,7 @@ from clearmargin.progress import all_or_nothing
 from clearmargin.rule_base.base import ModelRules
 from clearmargin.rule_base.box_choice import nearest_box
 from clearmargin.rule_base.box_rules import ExtractionTask, FoundBoxes, RuleBoxes, make_rules
+from clearmargin.rule_base.training import default_kernel_machine
 from clearmargin.rules import Rule
 from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -68,7 +66,7 @@ class BoxExtractor(ModelRules):
         """Find the boxes of all classes."""
 
     def _default_model(self) -> Any:
-        return make_pipeline(StandardScaler(), SVC(random_state=0))
+        return default_kernel_machine()
 
     def _read_encoding(self, X: Any) -> Encoding:
         return column_encoding(imputed_space(self.estimator_, X))

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -38,6 +38,7 @@ from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.options import Choice, Option, WholeNumber, check_options
 from clearmargin.rule_base.training import (
     class_codes,
+    default_kernel_machine,
     read_labels,
     train,
     train_kernel_machine,
@@ -301,9 +302,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             model = make_pipeline(StandardScaler(), LinearSVC(random_state=0))
             params = {f"linearsvc__{name}": value for name, value in params.items()}
         elif model is None:
-            return train_kernel_machine(
-                make_pipeline(StandardScaler(), SVC(random_state=0)), X, y, params
-            )[0]
+            return train_kernel_machine(default_kernel_machine(), X, y, params)[0]
         return train(model, X.taken_by(model), y, params)
 
     def _check_proof_options(self) -> None:
@@ -478,11 +477,11 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
         table = self.scorecard_.read(X)
         codes = self.scorecard_.prove_codes(table, is_read=True)
-        # A model that takes no missing values refuses them, also where it has no weight and the class is proved.
-        asked = np.flatnonzero((codes < 0) | ~np.isfinite(table).all(axis=1))
-        if len(asked):
-            answers = class_codes(self._ask(Table.read(X).take(asked)), self.classes_)
-            codes[asked] = np.where(codes[asked] < 0, answers, codes[asked])
+        # A model that takes no missing values refuses them, also where it has no weight and the class is proved. It is
+        # asked about all rows, so that an error names the row by its number.
+        if (codes < 0).any() or not np.isfinite(table).all():
+            answers = class_codes(self._ask(Table.read(X)), self.classes_)
+            codes = np.where(codes < 0, answers, codes)
         return np.asarray(self.classes_[codes])
 
     def explain(self, row: Any) -> PointsExplanation | CertifiedExplanation:
@@ -505,7 +504,10 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.classifier_tags.multi_class = False
-        if self.certify and self.estimator is not None:
+        if not self.certify:
+            # A missing value is no row of a condition, and a model that does not impute it is not asked.
+            tags.input_tags.allow_nan = True
+        elif self.estimator is not None:
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 

@@ -266,10 +266,10 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which metadata `fit` passes on to the model: what it requests, and to a default one weights of rows."""
         model = self._default_model() if self.estimator is None else self.estimator
-        if self.estimator is None and get_config()["enable_metadata_routing"]:
+        if model is None and get_config()["enable_metadata_routing"]:
             from clearmargin.lp_svm import LPSVC
 
-            model = (model or LPSVC()).set_fit_request(sample_weight=True)
+            model = LPSVC().set_fit_request(sample_weight=True)
         own = self._get_metadata_request()
         if own.fit.requests["sample_weight"] is None:
             # What nobody has set here is the model's to request.
@@ -308,7 +308,8 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
 
     def _predicted(self, X: Any) -> NDArray[Any]:
         """Ask the model for the classes of rows."""
-        return np.asarray(self.estimator_.predict(taken_by(self.estimator_, X)))
+        with naming_columns(X, self.estimator_):
+            return np.asarray(self.estimator_.predict(taken_by(self.estimator_, X)))
 
     def _read_points(
         self,

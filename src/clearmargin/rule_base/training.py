@@ -15,13 +15,12 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _num_samples,
-    assert_all_finite,
-    column_or_1d,
-)
+from sklearn.utils.validation import _num_samples, assert_all_finite, column_or_1d
 
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.models.fitted import is_fitted
@@ -53,19 +52,31 @@ def train(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
 MOST_KERNEL_ROWS = 3_000
 
 
+def default_kernel_machine() -> Pipeline:
+    """Give the kernel machine that is trained where none is given, whose last step takes weights of rows."""
+    scaler, machine = StandardScaler(), SVC(random_state=0)
+    if get_config()["enable_metadata_routing"]:
+        scaler.set_fit_request(sample_weight=False)
+        machine.set_fit_request(sample_weight=True)
+    return make_pipeline(scaler, machine)
+
+
 def train_kernel_machine(
-    estimator: Any, X: Any, y: Any, params: dict[str, Any]
+    estimator: Pipeline, X: Any, y: Any, params: dict[str, Any]
 ) -> tuple[Any, bool]:
     """Train a default kernel machine, of very many rows on about 3,000 of them, drawn by their values."""
-    table = Table.read(X)
-    if len(table) <= MOST_KERNEL_ROWS or params:
-        return train(estimator, X, y, params), True
+    _check_weights(y, params.get("sample_weight"))
+    table, labels = Table.read(X), np.asarray(y)
     points = table.space().read(table)
-    if not is_point(points).all():
-        return train(estimator, X, y, params), True
-    labels = np.asarray(y)
-    rows = sample_classes(points, np.unique(labels, return_inverse=True)[1], MOST_KERNEL_ROWS)
-    return train(estimator, table.take(rows), labels[rows], params), False
+    is_whole = len(table) <= MOST_KERNEL_ROWS or not is_point(points).all()
+    if not is_whole:
+        codes = np.unique(labels, return_inverse=True)[1]
+        rows = sample_classes(points, codes, MOST_KERNEL_ROWS)
+        X, y = table.take(rows), labels[rows]
+        params = {name: np.asarray(value)[rows] for name, value in params.items()}
+    if not get_config()["enable_metadata_routing"]:
+        params = {f"{estimator.steps[-1][0]}__{name}": value for name, value in params.items()}
+    return train(estimator, X, y, params), is_whole
 
 
 def taken_by(estimator: Any, X: Any) -> Any:
@@ -170,13 +181,11 @@ def find_trained_part(model: Any) -> str:
     # The innermost one first: a pipeline counts as trained where its last step does. What is inside a part that stays
     # trained is its own affair.
     found = [name for name, part in parts.items() if _stays_trained(part)]
-    leaves = [
-        name
+    inside = {
+        name: [o for o in found if o != name and o.startswith(name and f"{name}__")]
         for name in found
-        if not any(
-            other.startswith(f"{name}__" if name else "") and other != name for other in found
-        )
-    ]
+    }
+    leaves = [name for name in found if not inside[name]]
     if not leaves:
         return ""
     kind = type(parts[leaves[0]]).__name__
