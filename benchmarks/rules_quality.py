@@ -37,7 +37,7 @@ from benchmarks.tables import (
     packaged_tables,
     parts_of,
 )
-from clearmargin import CertifiedScorecard, RuleExtractor, RuleSVC, ScoreRules
+from clearmargin import Box, RuleExtractor, RuleSVC, Scorecard, ScoreRules
 
 RULES, FIDELITY, PROOFS, DEFAULT_WAY = "rules", "fidelity", "proof", "default way"
 ACCURACY, BALANCED_ACCURACY = "accuracy", "balanced accuracy"
@@ -305,40 +305,35 @@ def draw_rows(X: pd.DataFrame, count: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def points_in_cells(card: CertifiedScorecard, X: pd.DataFrame, seed: int) -> pd.DataFrame:
+def points_in_cells(card: Scorecard, X: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Draw a point within the cells of each row: anywhere, at the ends of cells, and a digit beside them.
 
     Categories and missing values stay.
     """
     rng, moved = np.random.default_rng(seed), X.reset_index(drop=True).copy()
-    for part in card.features:
-        name = card.space.names[part.feature]
-        if part.cuts is None:
+    held = card.rules.covers(X)
+    for r, rule in enumerate(card.rules):
+        (j,), box, own = rule.region.bounded, rule.region, np.flatnonzero(held[:, r])
+        if not isinstance(box, Box) or not box.has_bounds(j):
             continue
-        values = moved[name].to_numpy(dtype=np.float64, copy=True)
-        known = ~np.isnan(values)
-        ends = np.array([cell[:2] for cell in part.ends(card.space)])
-        closed = np.array([cell[2] for cell in part.ends(card.space)])
-        place = part.place(values, card.space)[known]
-        low, high = ends[place].T
+        ends, share = box.interval(j), rng.random(len(own))
         # An end that does not belong to the cell is the float before it.
-        high = np.where(closed[place], high, np.nextafter(high, -np.inf))
-        share = rng.random(len(low))
-        drawn = np.clip(low + rng.random(len(low)) * (high - low), low, high)
+        low, high = ends.low, ends.high if ends.high_closed else np.nextafter(ends.high, -np.inf)
+        drawn = np.clip(low + rng.random(len(own)) * (high - low), low, high)
         drawn = np.where(share < 0.3, low, np.where(share < 0.6, high, drawn))
         near = np.where(share < 0.3, np.nextafter(low, np.inf), np.nextafter(high, -np.inf))
-        is_near = (share < 0.6) & (rng.random(len(low)) < 0.3)
+        is_near = (share < 0.6) & (rng.random(len(own)) < 0.3)
         drawn = np.where(is_near, np.clip(near, low, high), drawn)
-        if card.space.integer[part.feature]:
+        if card.space.integer[j]:
             drawn = np.clip(np.rint(drawn), low, high)
-        values[known] = drawn
+        name = card.space.names[j]
+        values = moved[name].to_numpy(dtype=np.float64, copy=True)
+        values[own] = drawn
         moved[name] = values
     return moved
 
 
-def _contradictions(
-    card: CertifiedScorecard, machine: Any, part: Part, points: int
-) -> dict[str, float]:
+def _contradictions(card: Scorecard, machine: Any, part: Part, points: int) -> dict[str, float]:
     """Put points inside proved cells to the machine: drawn within the ranges, and at the ends of the cells of rows."""
     rows = draw_rows(part.X_train, points, part.seed)
     codes = card.prove_codes(rows)

@@ -53,10 +53,10 @@ from .plane_rules import (
     RuleExtractor as RuleExtractor,
 )
 from .points import (
-    CertifiedScorecard as CertifiedScorecard,
+    RuleSVC as RuleSVC,
 )
 from .points import (
-    RuleSVC as RuleSVC,
+    Scorecard as Scorecard,
 )
 from .points import (
     ScoreRules as ScoreRules,
@@ -113,7 +113,6 @@ __all__ = [
     "LPSVC",
     "AdviceSVC",
     "Box",
-    "CertifiedScorecard",
     "Domain",
     "Explanation",
     "FeatureSpace",
@@ -130,6 +129,7 @@ __all__ = [
     "RuleStats",
     "SVMTreeClassifier",
     "ScoreRules",
+    "Scorecard",
     "SupportVectorRules",
     "SurrogateRules",
     "__version__",

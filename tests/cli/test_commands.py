@@ -208,7 +208,7 @@ def test_score_with_proof_proves_what_the_estimator_proves(ask, run, noisy, mode
     X, y = noisy[[*"abc"]], noisy["y"]
     certify = f"score {NOISY} --model m.json --certify --max-cuts 6"
     told = ask(certify)
-    card = cm.CertifiedScorecard.from_dict(told["card"])
+    card = Scorecard.from_dict(told["card"])
     assert card == cm.ScoreRules(model, max_rules=6, certify=True).fit(X, y).scorecard_
     proved = card.prove(X)
     known = np.array([label is not None for label in proved.tolist()])

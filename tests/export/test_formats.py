@@ -107,7 +107,7 @@ def test_texts_of_a_proved_card_have_all_lines():
     card = drawn.proof_card()
     (_, *rows), _ = read_markdown(to_markdown(card))
     assert [tuple(map(int, row[2:])) for row in rows] == [
-        *((0, 4), (5, 9), (3, 3), (0, 0), (6, 7), (0, 2), (2, 4), (4, 5))
+        *((0, 4), (5, 9), (3, 3), (0, 0), (6, 7), (0, 0), (0, 2), (2, 4), (4, 5))
     ]
     assert numbers_in(to_text(card).splitlines()[0]) == [12]
     assert to_text(card, default="ill") != to_text(card)

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from clearmargin import CertifiedScorecard
 from clearmargin.language import parse_rules
-from clearmargin.points import CertifiedFeature, LinearTerm, Scorecard
+from clearmargin.points import LinearTerm, Proof, Scorecard
 from clearmargin.rules import Box, FeatureSpace, Interval, Polyhedron, Rule, RuleSet
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -270,13 +269,27 @@ def proof_card(classes=("well", "ill"), job='it"s'):
     space = FeatureSpace(["age", "job's", "rate", "idle"], [20.0, -np.inf, 0.1, 0.0], [80.0, np.inf, 0.9, 1.0],
         [True, False, False, False], [None, ["clerk", job, "smith", "a|b"], None, None],
         fill=[45.0, "smith", None, None])  # fmt: skip
-    parts = [
-        CertifiedFeature(0, [0, 5, 3], [4, 9, 3], cuts=[50.0], missing=2),
-        CertifiedFeature(1, [0, 6], [0, 7], sets=[[0, 2], [1, 3]], missing=0),
-        CertifiedFeature(2, [0, 2, 4], [2, 4, 5], cuts=[0.3, 0.7]),
-        CertifiedFeature(3, [0], [0], cuts=[]),
-    ]
-    return CertifiedScorecard(parts, (7, 12), space, classes)
+    cells = [
+        (0, (20.0, 49.0), 0, 4), (0, (50.0, 80.0), 5, 9), (0, None, 3, 3),
+        (1, [0, 2], 0, 0), (1, [1, 3], 6, 7), (1, None, 0, 0),
+        (2, (0.1, 0.3, "left"), 0, 2), (2, (0.3, 0.7, "left"), 2, 4), (2, (0.7, 0.9), 4, 5), (3, (0.0, 1.0), 0, 0),
+    ]  # fmt: skip
+    return card_of_cells(cells, (7, 12), space.with_fill(None), classes)
+
+
+def card_of_cells(cells, limits, space, classes=("well", "ill"), **more):
+    """A card with proof of cells: the feature, an interval, codes or None for missing, points at least and at most."""
+    n, rules = len(space), []
+    for j, what, *_ in cells:
+        if what is None:
+            box = Box.from_intervals({}, n, missing=[j])
+        elif isinstance(what, list):
+            box = Box.from_intervals({}, n, {j: what})
+        else:
+            box = Box.from_intervals({j: Interval(*what)}, n)
+        rules.append(Rule(box, classes[1]))
+    proof = Proof([cell[2] for cell in cells], [cell[3] for cell in cells], limits, **more)
+    return Scorecard.of_proof(RuleSet(rules, space, classes), proof)
 
 
 def rows_of_card(card, seed, m=60):
@@ -290,8 +303,8 @@ def rows_of_card(card, seed, m=60):
             columns[name] = [choice[k] for k in rng.integers(0, len(choice), size=m)]
             continue
         low, high = card.space.lower[j], card.space.upper[j]
-        part = next(part for part in card.features if part.feature == j)
-        ends = np.array([low, high, *part.cuts])
+        boxes = [rule.region for rule in card.rules if rule.region.has_bounds(j)]
+        ends = np.array([end for box in boxes for end in (box.lower[j], box.upper[j])])
         beside = [np.nextafter(ends, np.inf), np.nextafter(ends, -np.inf), ends - 1]
         inner = np.round(rng.uniform(low, high, size=60), 0 if card.space.integer[j] else 2)
         choice = np.concatenate([ends, ends, *beside, inner, [np.nan, np.inf]])

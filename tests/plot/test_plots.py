@@ -14,12 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tests.oracles.drawn_rules import card_of_cells
 
 import clearmargin
 from clearmargin import (
     AdviceSVC,
     Box,
-    CertifiedScorecard,
     FeatureSpace,
     Rule,
     RuleExtractor,
@@ -30,7 +30,7 @@ from clearmargin import (
 )
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginError, MissingDependencyError
-from clearmargin.points import CertifiedFeature, LinearTerm, Scorecard
+from clearmargin.points import LinearTerm, Scorecard
 from clearmargin.svm_trees import Layer, Leaf, SVMTree
 
 pytestmark = [
@@ -100,9 +100,11 @@ def card_of(length, count):
     space = FeatureSpace(
         named(length, count), [-np.inf, *ends[0]], [np.inf, *ends[1]], categories=kinds
     )
-    parts = [CertifiedFeature(0, [0, 120], [0, 121], sets=[[0, 1], [2]])]
-    parts += [CertifiedFeature(j, [0, 700], [699, 1500], cuts=[50.5]) for j in range(1, count)]
-    return CertifiedScorecard(parts, (900, 1200), space, named(length, 2, start=2))
+    cells = [(0, [0, 1], 0, 0), (0, [2], 120, 121)]
+    for j in range(1, count):
+        low, high = space.lower[j], space.upper[j]
+        cells += [(j, (low, 50.5, "left"), 0, 699), (j, (50.5, high), 700, 1500)]
+    return card_of_cells(cells, (900, 1200), space, named(length, 2, start=2))
 
 
 @functools.cache
@@ -274,12 +276,14 @@ def test_plot_points_and_plot_card_draw_each_line():
     space = FeatureSpace(
         ["bmi", "job"], [20, -np.inf], [80, np.inf], categories={"job": ["a", "b"]}
     )
-    parts = [CertifiedFeature(0, [0, 5], [4, 9], cuts=[50.0])]
-    parts += [CertifiedFeature(1, [0, 6], [0, 7], sets=[[0], [1]])]
-    ax = plot.plot_card(CertifiedScorecard(parts, (5, 11), space, ["well", "ill"]))
+    cells = [(0, (20, 50, "left"), 0, 4), (0, (50, 80), 5, 9), (1, [0], 0, 0), (1, [1], 6, 7)]
+    ax = plot.plot_card(card_of_cells(cells, (5, 11), space))
     bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
     assert [bars[0], bars[1], bars[3]] == [(0, 4), (5, 9), (6, 7)]
-    assert {"20 to 50", "0 to 4", "5 to 9", "6 to 7", "a"} <= set(words(ax))
+    assert {"20 to < 50", "0 to 4", "5 to 9", "6 to 7", "a"} <= set(words(ax))
+    plain = plot.plot_card(Scorecard(parse_rules("bmi >= 30 => b", classes=["a", "b"]), [-2], 1))
+    np.testing.assert_allclose([bar.get_width() for bar in plain.patches], [2.0, 0.0], atol=0.01)
+    assert {"< 30", ">= 30"} <= set(words(plain))
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,77 +26,106 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from tests.oracles import drawn_rules as drawn
 from tests.oracles import exact_side
+from tests.oracles.drawn_rules import card_of_cells
 
-from clearmargin import CertifiedScorecard, FeatureSpace, RuleSVC, ScoreRules
+from clearmargin import FeatureSpace, RuleSet, RuleSVC, Scorecard, ScoreRules, parse_rules
 from clearmargin.datasets import load_cleveland, load_wbc
 from clearmargin.exceptions import ClearmarginError, ClearmarginWarning, FileDamagedError
-from clearmargin.points import CertifiedFeature
+from clearmargin.language.words import number_text
+from clearmargin.points import Proof, scorecard_schema
+from clearmargin.points.explanation import explain_points
+from clearmargin.rules import Box
 
 SPACE = FeatureSpace(["age", "job"], [20.0, -np.inf], [80.0, np.inf], categories={"job": [*"ab"]})
-AGE = CertifiedFeature(0, [0, 5], [4, 9], [50.0])
-JOB = CertifiedFeature(1, [0, 6], [0, 7], sets=[[0], [1]])
-WHOLE = FeatureSpace(["age"], [0], [90], [True])
-PARTS = {"features": [AGE, JOB], "thresholds": (4, 11), "space": SPACE, "classes": ["well", "ill"]}
-PROVED = CertifiedScorecard(**PARTS)
+CELLS = [(0, (20, 50, "left"), 0, 4), (0, (50, 80), 5, 9), (1, [0], 0, 0), (1, [1], 6, 7)]
+PROVED = card_of_cells(CELLS, (4, 11), SPACE)
+TWO = parse_rules("age > 3 and bmi > 2 => b", classes=["a", "b"])
+ONE = TWO.from_text("age > 3 => b", classes=["a", "b"])
 REFUSED = [
-    (lambda: CertifiedFeature(0, [0], [1, 1], [1.0]), "cells"),
-    (lambda: CertifiedFeature(0, [0.5], [1], []), "at_least"),
-    (lambda: CertifiedFeature(0, [2, 0], [1, 1], [1.0]), "at_least"),
-    (lambda: CertifiedFeature(0, [0], [2.0**60], []), "at_most"),
-    (lambda: CertifiedFeature(0, [0, 0], [1, 1], [1.0], [[0], [1]]), "cuts"),
-    (lambda: CertifiedFeature(0, [0, 0, 0], [1, 1, 1], [2.0, 1.0]), "cuts"),
-    (lambda: CertifiedFeature(0, [0], [1], [], missing=3), "missing"),
-    *((lambda changes=changes: CertifiedScorecard(**PARTS | changes), word) for changes, word in [
-        ({"classes": ["a"]}, "classes"), ({"thresholds": (4, 4)}, "thresholds"), ({"unit": 0.0}, "unit"),
-        ({"features": ["age"]}, "str"), ({"features": [CertifiedFeature(9, [0], [0], [])]}, "9"),
-        ({"features": [AGE] * 2}, "'age'"), ({"features": [CertifiedFeature(1, [0], [0], [])]}, "'job'"),
-        ({"features": [CertifiedFeature(1, [0], [0], sets=[[0, 0]])]}, "'job'"),
-        ({"features": [CertifiedFeature(0, [0, 0], [0, 0], [90.0])]}, "'age'"),
-        ({"space": FeatureSpace(["age"]), "features": [AGE]}, "'age'"),
-        ({"space": WHOLE, "features": [CertifiedFeature(0, [0, 0], [0, 0], [2.5])]}, "'age'"),
-    ]),
+    (lambda: Proof([0], [1, 1], (0, 1)), "at_least"), (lambda: Proof([0.5], [1], (0, 1)), "at_least"),
+    (lambda: Proof([2, 0], [1, 1], (0, 1)), "at_least"), (lambda: Proof([0], [2.0**60], (0, 1)), "at_most"),
+    (lambda: Proof([0], [1], (4, 4)), "limits"), (lambda: Proof([0], [1], (0, 1), 0.0), "unit"),
+    (lambda: Scorecard(TWO, [1], 0, proof=Proof([0], [1], (0, 1))), "proof"),
+    (lambda: Scorecard(ONE, [1], 0, proof=Proof([0] * 2, [1] * 2, (0, 1))), "2"),
+    (lambda: Scorecard(ONE, [1], 0).prove([[1.0]]), "certify"), (lambda: Scorecard(TWO, [1], 0).card(), "card"),
 ]  # fmt: skip
-GOOD = PROVED.to_dict()
+# A card as it was written before cards with proof were scorecards.
+OLD = {
+    "features": parse_rules("feature age: in [20, 80]\nfeature job: in {a, b}\nclasses: well, ill").to_dict(),
+    "classes": ["well", "ill"], "thresholds": [4, 11], "unit": 1.0, "about": "",
+    "cells": [
+        {"feature": "age", "at_least": [0, 5], "at_most": [4, 9], "cuts": [50.0]},
+        {"feature": "job", "at_least": [0, 6], "at_most": [0, 7], "sets": [["a"], ["b"]]},
+    ],
+}  # fmt: skip
 DAMAGED = [
-    ([], "cells"), (GOOD | {"cells": [{}]}, "feature"), (GOOD | {"cells": [{"feature": "height"}]}, "height"),
-    (GOOD | {"thresholds": [4, 3]}, "thresholds"),
+    ([], "format"), (OLD | {"cells": [{}]}, "feature"), (OLD | {"cells": [{"feature": "height"}]}, "at_least"),
+    (OLD | {"thresholds": [4, 3]}, "limits"), (PROVED.to_dict() | {"proof": {}}, "at_least"),
+    (PROVED.to_dict() | {"decides": "plane"}, "decides"),
 ]  # fmt: skip
 
 
 def test_scorecards_that_make_no_sense_are_refused_by_name():
-    damaged = [(partial(CertifiedScorecard.from_dict, data), word) for data, word in DAMAGED]
+    damaged = [(partial(Scorecard.from_dict, data), word) for data, word in DAMAGED]
     for act, word in [*REFUSED, *damaged, *OPTIONS]:
         kind = FileDamagedError if isinstance(act, partial) else ClearmarginError
         with pytest.raises(kind, match=word):
             act()
 
 
-def test_certified_scorecard_proves_by_both_columns_and_says_why():
+def test_scorecard_proves_by_both_columns_and_says_why():
     rows = pd.DataFrame({"age": [60, 30, 60, np.nan, 60, 90], "job": [*"baab", "king", "b"]})
     assert PROVED.prove(rows).tolist() == ["ill", "well", None, None, None, None]
     low, high, inside = PROVED.totals(rows)
     assert [low.tolist(), high.tolist()] == [[11, 0, 5, 0, 0, 0], [16, 4, 9, 0, 0, 0]]
     assert inside.tolist() == [True] * 3 + [False] * 3
     told = [PROVED.explain(rows.iloc[k]) for k in range(6)]
-    assert [each.is_proved for each in told] == [True, True, False, False, False, False]
-    assert [len(each.outside) for each in told] == [0, 0, 0, 1, 1, 1]
-    assert {part[1:] for part in told[2].parts} == {(5, 9), (0, 0)}
+    assert [each.proof.is_proved for each in told] == [True, True, False, False, False, False]
+    assert [len(each.proof.outside) for each in told] == [0, 0, 0, 1, 1, 1]
+    assert {part.proof for part in told[2].parts} == {(5, 9), (0, 0)}
     assert "".join(map(str, told)).count("\n  ") == 6 + 1 + 1 + 1
-    asked = PROVED.explain({"job": "a", "age": 60}, "well")
-    assert (asked.label, asked.is_proved, asked.at_least, asked.at_most) == ("well", False, 5, 9)
-    assert CertifiedScorecard(**PARTS | {"thresholds": (4, 99)}).reachable == (True, False)
+    asked = explain_points(PROVED, {"job": "a", "age": 60}, "well")
+    assert (asked.label, asked.proof.at_least, asked.proof.at_most) == ("well", 5, 9)
+    # Where a class is proved, the sum of the points gives it, too.
+    assert PROVED.predict(rows.iloc[:2]).tolist() == ["ill", "well"]
     ends = FeatureSpace(["a|<b>", "b"], [1.1263382099502577, 2.0], [95.85312907369482, 2.5])
-    parts = [CertifiedFeature(0, [0, 1], [1, 2], [6.782]), CertifiedFeature(1, [0], [0], [])]
-    card = CertifiedScorecard(parts, (0, 1), ends, ["no", "<i>"], about="<u>")
-    # Ends of many digits are printed short, and inwards; the line of a case holds it.
-    assert [line[1] for line in card.lines()] == ["1.127 to 6.782", "6.782 to 95.85"]
-    assert "1.1263382099502577" in str(card.explain([1.1263382099502577, 2.0]))
-    assert "2 to 2.5" in card.conditions()
+    low, high = ends.lower[0], ends.upper[0]
+    cells = [(0, (low, 6.782, "left"), 0, 1), (0, (6.782, high), 1, 2), (1, (2.0, 2.5), 0, 0)]
+    card = card_of_cells(cells, (0, 1), ends, ["no", "<i>"], about="<u>")
+    # Ends of many digits are printed short, and inwards.
+    assert [line.text for line in card.card()] == ["1.127 to < 6.782", "6.782 to 95.85"]
+    assert "2 to 2.5" in card.notes()[0]
     assert not any(tag in card._repr_html_() for tag in ("<b>", "<i>", "<u>"))
     assert card.to_frame()["at most"].tolist() == [1, 2]
     assert len(str(card).splitlines()) == 7
-    assert card != PROVED == CertifiedScorecard.from_dict(json.loads(json.dumps(GOOD)))
+    assert card != PROVED == Scorecard.from_dict(json.loads(json.dumps(PROVED.to_dict())))
+    assert (Scorecard.from_dict(OLD).prove(rows) == PROVED.prove(rows)).all()
+    jsonschema.validate(PROVED.to_dict(), scorecard_schema())
+
+
+@given(drawn.weighted_rules(), st.integers(0, 99))
+def test_card_adds_up_to_what_its_rules_add_up_to(weighted, seed):
+    """The points of the cell of each feature, and the limit that is printed, decide as the rules do."""
+    rules = [rule for rule in weighted.rules if isinstance(rule.region, Box)]
+    alone = [r for r, rule in enumerate(rules) if len(rule.region.bounded) == 1]
+    if len(weighted.classes) != 2 or not alone:
+        return
+    weights = np.random.default_rng(seed).integers(-5, 6, len(alone))
+    own = RuleSet([rules[r] for r in alone], weighted.space.with_fill(None), weighted.classes)
+    card = Scorecard(own, weights, 0.5)
+    X, _ = drawn.rows_of(card, seed, count=20)
+    start = float(card.intercept) + sum(card.least_points().values())
+    lines = {(line.name, line.text): line.points for line in card.card()}
+    for row, score in zip(X, card.decision_function(X), strict=True):
+        told = card.explain(row)
+        assert sum(part.points for part in told.parts) == pytest.approx(score)
+        assert told.start == pytest.approx(start)
+    names = {name for name, _ in lines}
+    for name in names:
+        assert min(points for (other, _), points in lines.items() if other == name) == 0
+    assert f"{number_text(-start)}" in card.card_summary() or card.has_points
 
 
 class TwoSteps(ClassifierMixin, BaseEstimator):
@@ -172,7 +202,7 @@ def test_scorerules_of_categories_and_missing_values():
     assert rules.fidelity_ > 0.9
     assert rules.explain(Z[["income", "job", "age"]].iloc[0]).label == rules.predict(Z[:1])[0]
     one = ScoreRules(encoded(SVC(kernel="linear")), max_rules=1).fit(Z, Z["job"] != "king")
-    assert (one.scorecard_.rules[0].region.sets.allowed, one.fidelity_) == (((1, (2,)),), 1.0)
+    assert ({**one.scorecard_.rules[0].region.sets}, one.fidelity_) == ({1: {2}}, 1.0)
     # A category nobody has seen, or a missing value that nothing imputes, is no row of a condition.
     odd = Z.iloc[[0]].assign(job="queen", age=np.nan, income=np.nan)
     assert rules.decision_function(odd).tolist() == [rules.scorecard_.intercept]
@@ -200,12 +230,14 @@ def points_in_cells(card, m, seed=0):
     """Rows of numbers and codes inside of cells: at their ends, just beside them, and between."""
     rng = np.random.default_rng(seed)
     rows = np.zeros((m, len(card.space)))
-    for part in card.features:
-        j = part.feature
-        if part.cuts is None:
-            rows[:, j] = rng.choice([c for cell in part.sets for c in cell], size=m)
+    for j in sorted({rule.region.bounded[0] for rule in card.rules}):
+        boxes = [rule.region for rule in card.rules if rule.region.bounded == (j,)]
+        if card.space.categories[j] is not None:
+            codes = [code for box in boxes if j in box.sets for code in sorted(box.sets[j])]
+            rows[:, j] = rng.choice(codes, size=m)
             continue
-        ends = np.array([end for cell in part.ends(card.space) for end in cell[:2]])
+        cells = [box.interval(j) for box in boxes if box.has_bounds(j)]
+        ends = np.array([end for cell in cells for end in (cell.low, cell.high)])
         at = np.concatenate([ends, np.nextafter(ends, np.inf), np.nextafter(ends, -np.inf)])
         low, high = card.space.lower[j], card.space.upper[j]
         values = np.where(rng.random(m) < 0.5, rng.choice(at, size=m), rng.uniform(low, high, m))
@@ -223,15 +255,22 @@ def test_certified_points_prove_what_exact_fractions_prove_cell_by_cell(coef, in
     X = np.random.default_rng(0).uniform(-5, 5, size=(30, len(coef)))
     X = np.rint(X) if whole else X
     card, machine = plane(X, coef, intercept, max_rules=cuts)
-    unit, slack = Fraction(card.unit), len(card.features) + 1
-    for cells in product(*[range(part.n_cells) for part in card.features]):
+    cells = {}
+    for rule in card.rules:
+        cells.setdefault(rule.region.bounded[0], []).append(
+            rule.region.interval(rule.region.bounded[0])
+        )
+    unit, slack = Fraction(card.proof.unit), len(cells) + 1
+    for chosen in product(*cells.values()):
         low = high = Fraction(float(machine.intercept_[0]))
         row = np.zeros((1, len(coef)))
-        for part, cell in zip(card.features, cells, strict=True):
-            ends = [Fraction(end) for end in part.ends(card.space)[cell][:2]]
-            reach = [Fraction(float(machine.coef_[0, part.feature])) * end for end in ends]
+        for j, cell in zip(cells, chosen, strict=True):
+            reach = [
+                Fraction(float(machine.coef_[0, j])) * Fraction(end)
+                for end in (cell.low, cell.high)
+            ]
             low, high = low + min(reach), high + max(reach)
-            row[0, part.feature] = part.ends(card.space)[cell][0]
+            row[0, j] = cell.low
         (proved,) = card.prove_codes(row).tolist()
         # Sound: no box of cells is proved that the plane meets.
         assert proved != 1 or low > 0
@@ -264,13 +303,16 @@ def test_certified_cards_of_tables_with_categories_and_gaps():
     frame["job"] = np.array(card.space.categories[1])[rows[:, 1].astype(int)]
     check_proved(card, machine, frame, 0.5)
     assert (card.prove(frame[["income", "job", "age"]]) == card.prove(frame)).all()
-    by_name = {card.space.names[part.feature]: part for part in card.features}
-    # An imputed value has a cell of its own where values are missing, else that of what is filled in.
-    assert by_name["age"].missing == by_name["age"].n_cells
-    assert 0 <= by_name["income"].missing < by_name["income"].n_cells
+    own = {name: [(r, rule.region) for r, rule in enumerate(card.rules) if rule.region.bounded == (j,)]
+           for j, name in enumerate(X)}  # fmt: skip
+    points = [*zip(card.proof.at_least.tolist(), card.proof.at_most.tolist(), strict=True)]
+    # An imputed value has points of its own where values are missing, else those of what is filled in.
+    shared = {name: [points[r] for r, box in cells if box.missing] for name, cells in own.items()}
+    assert shared["age"][0][1] - shared["age"][0][0] <= 1
+    assert shared["income"][0] in [points[r] for r, box in own["income"] if not box.missing]
     check_proved(card, machine, X.assign(income=np.nan))
-    assert sorted(code for cell in by_name["job"].sets for code in cell) == [0, 1, 2, 3]
-    assert all(cut % 1 == 0 for cut in by_name["age"].cuts)
+    assert sorted(code for _, box in own["job"] for code in box.sets[1]) == [0, 1, 2, 3]
+    assert all(box.lower[0] % 1 == 0 for _, box in own["age"] if not box.missing)
     assert rules.explain(X.iloc[0]).label == rules.predict(X.iloc[[0]])[0]
     known = X[[label is not None for label in card.prove(X)]].iloc[:5]
     for column, value in (("age", 81.0), ("income", np.inf), ("job", "queen"), ("job", None)):
@@ -278,7 +320,7 @@ def test_certified_cards_of_tables_with_categories_and_gaps():
         assert card.prove(far).tolist() == [None] * 5
         if value != np.inf:
             assert (rules.predict(far) == machine.predict(far)).all()
-            assert len(rules.explain(far.iloc[0]).outside) == 1
+            assert len(rules.explain(far.iloc[0]).proof.outside) == 1
     assert (pickle.loads(pickle.dumps(rules)).predict(X) == rules.predict(X)).all()
     # Where only the absence of a category has a weight, nothing is proved without one.
     Z, z = people()
@@ -287,9 +329,9 @@ def test_certified_cards_of_tables_with_categories_and_gaps():
     absent[-1].coef_[0, 2:6], absent[-1].coef_[0, 6] = 0.0, 5.0
     card = certified(absent, Z, z, max_rules=20).scorecard_
     assert not check_proved(card, absent, Z, 0.2)[Z["job"].isna()].any()
-    assert "job" in card.conditions()
+    assert "job" in card.notes()[0]
     told = certified(encoded(LinearSVC(random_state=0)), Z, z).explain(Z.iloc[0])
-    assert (len(told.outside), told.is_proved) == (1, False)
+    assert (len(told.proof.outside), told.proof.is_proved) == (1, False)
 
 
 def plane(X, coef, intercept, **options):
@@ -335,23 +377,23 @@ def test_certified_estimator_asks_its_machine_where_nothing_is_proved():
         most_often = np.unique(asked, return_counts=True)[1].max(initial=0)
         assert rules.fidelity_ == pytest.approx((known[::2].sum() + most_often) / len(known[::2]))
         assert rules.rounding_loss_ <= 0.01
-        assert rules.scorecard_.n_rules <= most
+        assert rules.scorecard_.n_cuts <= most
     assert shares[0] < shares[1] < shares[2]
     assert shares[2] > 0.9
     order = np.random.default_rng(0).permutation(len(X[::2]))
     again = certified(machine, X[::2].iloc[order], y[::2].iloc[order], max_rules=60)
     assert again.scorecard_ == rules.scorecard_
     distilled = certified(machine, X, y, max_features=4, max_rules=20)
-    codes = distilled.scorecard_.prove_codes(X)
-    assert len(distilled.scorecard_.features) <= 4
+    codes = distilled.prove_codes(X)
+    assert len({rule.region.bounded for rule in distilled.scorecard_.rules}) <= 4
     assert ((distilled.distillation_.plane.decision(X) > 0) == codes)[codes >= 0].all()
     assert (distilled.predict(X) == machine.predict(X))[codes < 0].all()
-    assert str(distilled.distillation_) in distilled.scorecard_.about
+    assert str(distilled.distillation_) in distilled.scorecard_.proof.about
     assert not hasattr(distilled, "decision_function")
     assert certified(machine, X, y, max_features=13).distillation_ is None
     W, w = load_wbc(return_X_y=True)
     default = ScoreRules(certify=True, n_generated=50).fit(W, w)
-    used = [part.feature for part in default.scorecard_.features]
+    used = [rule.region.bounded[0] for rule in default.scorecard_.rules]
     gappy = W.astype(float)
     gappy.iloc[0, min({*range(9)} - {*used})] = np.nan
     assert default.scorecard_.prove(gappy)[0] is not None
@@ -360,7 +402,7 @@ def test_certified_estimator_asks_its_machine_where_nothing_is_proved():
     rng = np.random.default_rng(0)
     with pytest.warns(ClearmarginWarning):
         dense = ScoreRules(certify=True).fit(rng.normal(size=(30, 2)), np.repeat([0, 1], [20, 10]))
-    assert len(dense.scorecard_.features) == 2
+    assert len({rule.region.bounded for rule in dense.scorecard_.rules}) == 2
 
 
 X4, Y4 = make_classification(40, 4, random_state=0)

@@ -250,7 +250,7 @@ def test_cases_points_and_cards_are_those_of_the_model():
         assert sum(part["points"] for part in case["points"]["parts"]) == pytest.approx(score)
     model = clone(PROOF).fit(FULL, Y)
     told, proved = report(model, FULL, Y, cv=None).to_dict()["card"], model.scorecard_.prove(FULL)
-    assert [tuple(line.values()) for line in told["lines"]] == model.scorecard_.lines()
+    assert [tuple(line.values()) for line in told["lines"]] == model.scorecard_.rows()
     for entry in told["proved"]["classes"]:
         mine = proved == entry["class"]
         assert (entry["rows"], entry["right"]) == (mine.sum(), (Y[mine] == entry["class"]).sum())

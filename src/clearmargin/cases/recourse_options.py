@@ -34,7 +34,7 @@ from clearmargin.tables.table import ModelTable, Table, case_table, is_frame, is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A case with the model that decides on it: a classifier with its planes, or weighted rules without."""
+    """A case with the model that decides on it: a classifier with its planes, or a scorecard without."""
 
     model: Any
     surface: Surface | None

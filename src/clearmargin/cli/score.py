@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clearmargin.cli.command_options import OUTPUT, SPLIT, TASK, add_options
 from clearmargin.cli.console import Console
@@ -13,7 +13,7 @@ from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
 if TYPE_CHECKING:
-    from clearmargin.points import CertifiedScorecard, Scorecard
+    from clearmargin.points import Scorecard
     from clearmargin.recipes.cards_and_trees import Scored
 
 _ENDINGS = (".txt", ".md", ".html", ".csv", ".json", ".sql", ".py")
@@ -106,23 +106,17 @@ def _say_proof(scored: Scored, console: Console) -> None:
     )
 
 
-def _written(card: Scorecard | CertifiedScorecard, ending: str) -> str:
+def _written(card: Scorecard, ending: str) -> str:
     """Return the card in the form that the ending of a file asks for."""
     from clearmargin.export import to_markdown
-    from clearmargin.points.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
 
     if ending == ".md":
         return to_markdown(card) + "\n"
     if ending == ".html":
         return f'<!DOCTYPE html>\n<meta charset="utf-8">\n{card._repr_html_()}\n'
     if ending == ".csv":
-        rows: list[tuple[Any, ...]] = [("class", "where", "points")]
-        if isinstance(card, CertifiedScorecard):
-            rows = [CERTIFIED_COLUMNS, *card.lines()]
-        else:
-            rows += [(line.label, line.text, line.points) for line in card.lines()]
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
+        csv.writer(text, lineterminator="\n").writerows([card.columns, *card.rows()])
         return text.getvalue()
     if ending == ".json":
         from clearmargin.rules.file_writing import json_text

@@ -6,14 +6,13 @@ sums. Where a value is in no cell, nothing is proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.export.conditions import Between, Condition, Member, Missing
-from clearmargin.points.certified_card import CertifiedFeature, CertifiedScorecard
+from clearmargin.export.conditions import Condition, conditions
+from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label, as_label
-from clearmargin.rules.space import FeatureSpace, nearest_name
+from clearmargin.rules.space import nearest_name
 
 
 class Cell(NamedTuple):
@@ -28,41 +27,18 @@ class Cell(NamedTuple):
         return self.at_least if column == "at least" else self.at_most
 
 
-@dataclass(frozen=True, slots=True)
-class CardCells:
-    """The cells of each feature, and the features without values for missing ones."""
-
-    features: tuple[tuple[Cell, ...], ...]
-    space: FeatureSpace
-
-
-def card_cells(card: CertifiedScorecard) -> CardCells:
-    """Read a card as conditions with points."""
-    return CardCells(
-        tuple(tuple(_cells(part, card.space)) for part in card.features),
-        card.space.with_fill(None),
-    )
+def card_cells(card: Scorecard) -> list[list[Cell]]:
+    """Read the rows of a card with proof as conditions with points, feature by feature."""
+    assert card.proof is not None
+    features: dict[int, list[Cell]] = {}
+    points = zip(card.proof.at_least.tolist(), card.proof.at_most.tolist(), strict=True)
+    for rule, (low, high) in zip(card.rules, points, strict=True):
+        (condition,) = conditions(rule.region, card.space.categories)
+        features.setdefault(rule.region.bounded[0], []).append(Cell(condition, low, high))
+    return [*features.values()]
 
 
-def _cells(part: CertifiedFeature, space: FeatureSpace) -> list[Cell]:
-    j = part.feature
-    points = list(zip(part.at_least.tolist(), part.at_most.tolist(), strict=True))
-    tests: list[Condition] = []
-    if part.cuts is None:
-        names = space.categories[j] or ()
-        tests += [Member(j, tuple(names[code] for code in cell)) for cell in part.sets or ()]
-    else:
-        tests += [
-            Between(j, (">=", low), ("<=" if is_closed else "<", high))
-            for low, high, is_closed in part.ends(space)
-        ]
-    cells = [Cell(test, *points[k]) for k, test in enumerate(tests)]
-    return (
-        cells if part.missing is None else [*cells, Cell(Missing(j, True), *points[part.missing])]
-    )
-
-
-def class_between(card: CertifiedScorecard, default: Label | None) -> Label | None:
+def class_between(card: Scorecard, default: Label | None) -> Label | None:
     """Return the class of rows of which nothing is proved, as the card spells it; None for no answer."""
     if default is None:
         return None

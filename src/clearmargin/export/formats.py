@@ -20,19 +20,18 @@ from clearmargin.export.readable import to_markdown, to_text
 from clearmargin.export.score_sums import rules_to_write
 from clearmargin.export.sql import to_sql
 from clearmargin.language import format_rules
-from clearmargin.points.certified_card import CertifiedScorecard
 from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import nearest_name
 
 
-def to_json(rules: RuleSet | Scorecard | CertifiedScorecard, *, indent: int | None = 1) -> str:
+def to_json(rules: RuleSet | Scorecard, *, indent: int | None = 1) -> str:
     """Write rules as the versioned JSON document that `RuleSet.load` or `Scorecard.from_dict` reads.
 
     Parameters
     ----------
-    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard or fitted model with one
         The rules.
     indent : int, optional
         How far nested lines are indented; None for a single line.
@@ -53,10 +52,10 @@ def to_json(rules: RuleSet | Scorecard | CertifiedScorecard, *, indent: int | No
     return json_text(rules_to_write(rules).to_dict(), indent)
 
 
-def _to_language(rules: RuleSet | Scorecard | CertifiedScorecard) -> str:
+def _to_language(rules: RuleSet | Scorecard) -> str:
     """Write rules in the rule language, which has no sums."""
     given = rules_to_write(rules)
-    if isinstance(given, Scorecard | CertifiedScorecard):
+    if isinstance(given, Scorecard):
         raise InvalidValueError(
             "the rule language has no sums: the first rule that covers a row decides there, but here the weights do; "
             "export to 'text' or 'json', or write the rules without their sum by .rules.to_text()"
@@ -74,12 +73,12 @@ FORMATS: dict[str, Callable[..., str]] = {
 }
 
 
-def export(rules: RuleSet | Scorecard | CertifiedScorecard, to: str = "sql", **options: Any) -> str:
+def export(rules: RuleSet | Scorecard, to: str = "sql", **options: Any) -> str:
     """Write rules in another format.
 
     Parameters
     ----------
-    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard or fitted model with one
         The rules; of a `RuleSVC` what it decides by, rules with weights.
     to : {"sql", "python", "json", "rules", "text", "markdown"}, default "sql"
         The format; "rules" is the rule language, "text" an outline.
@@ -103,7 +102,7 @@ def export(rules: RuleSet | Scorecard | CertifiedScorecard, to: str = "sql", **o
 
 
 def write_export(
-    rules: RuleSet | Scorecard | CertifiedScorecard,
+    rules: RuleSet | Scorecard,
     to: str,
     path: Path | None = None,
     *,

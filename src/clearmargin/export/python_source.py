@@ -24,7 +24,6 @@ from clearmargin.export.score_sums import (
     rules_to_write,
     score_sums,
 )
-from clearmargin.points.certified_card import CertifiedScorecard
 from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
@@ -71,7 +70,7 @@ def _kind(row, name, fill=None):
 
 
 def to_python(
-    rules: RuleSet | Scorecard | CertifiedScorecard,
+    rules: RuleSet | Scorecard,
     *,
     name: str = "predict_row",
     default: Label | None = None,
@@ -80,14 +79,14 @@ def to_python(
 
     Parameters
     ----------
-    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard or fitted model with one
         The rules; of a card with proof the function gives what `prove` gives.
     name : str, default "predict_row"
         The function. It takes a mapping from the name of a feature to its value; ``<name>_many`` takes many of them.
-        Of weighted rules ``<name>_score`` gives the score, with more than two classes a list of them.
+        Of a scorecard ``<name>_score`` gives the score, with more than two classes a list of them.
     default : label, optional
-        The class of rows that no rule covers, or of which a card proves nothing; None by default. Weighted rules
-        predict a class for every row.
+        The class of rows that no rule covers, or of which a card proves nothing; None by default. A scorecard
+        without proof predicts a class for every row.
 
     Returns
     -------
@@ -113,13 +112,12 @@ def to_python(
     given = rules_to_write(rules)
     _check_name(name)
     taken = {name, f"{name}_many", f"{name}_score", "total", "totals", "at_least", "at_most"}
-    is_card = isinstance(given, CertifiedScorecard)
-    code = _Code(given.space.with_fill(None) if is_card else given.space, taken)
-    if isinstance(given, Scorecard):
+    code = _Code(given.space, taken)
+    if isinstance(given, Scorecard) and given.proof is not None:
+        parts = [_card_function(given, name, code, class_between(given, default))]
+    elif isinstance(given, Scorecard):
         refuse_default(default)
         parts = _weighted_functions(given, name, code)
-    elif isinstance(given, CertifiedScorecard):
-        parts = [_card_function(given, name, code, class_between(given, default))]
     else:
         check_has_rules(given)
         parts = [_first_rule_function(given, name, code, as_class(given, default))]
@@ -187,18 +185,19 @@ def _first_rule_function(rules: RuleSet, name: str, code: _Code, default: Label 
     return "\n".join([*head, *body, f"    return {_literal(default)}\n"])
 
 
-def _card_function(card: CertifiedScorecard, name: str, code: _Code, default: Label | None) -> str:
+def _card_function(card: Scorecard, name: str, code: _Code, default: Label | None) -> str:
     first, second, otherwise = (_literal(label) for label in (*card.classes, default))
-    cells = card_cells(card)
     body = ["    at_least = at_most = 0"]
-    for feature in cells.features:
+    for feature in card_cells(card):
         for k, cell in enumerate(feature):
             body.append(f"    {'elif' if k else 'if'} {code.premise([cell.condition])}:")
             body.append(f"        at_least += {cell.at_least}")
             body.append(f"        at_most += {cell.at_most}")
         body += ["    else:", f"        return {otherwise}"]
-    body += [f"    if at_least >= {card.thresholds[1]}:", f"        return {second}"]
-    body.append(f"    return {first} if at_most <= {card.thresholds[0]} else {otherwise}\n")
+    assert card.proof is not None
+    few, many = card.proof.limits
+    body += [f"    if at_least >= {many}:", f"        return {second}"]
+    body.append(f"    return {first} if at_most <= {few} else {otherwise}\n")
     head = [f"def {name}(row):", f"    {_DOCSTRING.format(what='class')}", *code.reading()]
     return "\n".join([*head, *body])
 

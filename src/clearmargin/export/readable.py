@@ -12,19 +12,16 @@ from clearmargin.export.score_sums import refuse_default, rules_to_write
 from clearmargin.language.lexer import quote
 from clearmargin.language.printer import Phrases, format_label, format_number
 from clearmargin.language.prose import RuleRow, filled_features, percent, rule_rows
-from clearmargin.points.certified_card import CERTIFIED_COLUMNS, CertifiedScorecard
 from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label, RuleStats
 from clearmargin.rules.ruleset import RuleSet
 
 
-def to_text(
-    rules: RuleSet | Scorecard | CertifiedScorecard, *, default: Label | None = None
-) -> str:
+def to_text(rules: RuleSet | Scorecard, *, default: Label | None = None) -> str:
     """Write rules as an outline in which conditions that neighbours share stand once.
 
-    Read it from the top: the first class whose conditions all hold is the answer. Numbers are exact. Weighted rules
-    are a line each, with what they add.
+    Read it from the top: the first class whose conditions all hold is the answer. Numbers are exact. The rules of a
+    scorecard are a line each, with what they add.
 
     Parameters
     ----------
@@ -50,7 +47,7 @@ def to_text(
     |   |   |--- class: well
     """
     given = rules_to_write(rules)
-    if isinstance(given, CertifiedScorecard):
+    if isinstance(given, Scorecard) and given.proof is not None:
         between = class_between(given, default)
         last = [] if between is None else [f"Where nothing is proved: {format_label(between)}"]
         return "".join(f"{line}\n" for line in [given.to_text(), *last])
@@ -94,12 +91,12 @@ def _line(depth: int, text: str) -> str:
     return f"{'|   ' * depth}|--- {text}"
 
 
-def to_markdown(rules: RuleSet | Scorecard | CertifiedScorecard) -> str:
+def to_markdown(rules: RuleSet | Scorecard) -> str:
     r"""Write rules as a Markdown table, one row a rule; names cannot become markup.
 
     Parameters
     ----------
-    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard or fitted model with one
         The rules. Weighted ones have their points in a column, and above the table how these decide.
 
     Returns
@@ -128,19 +125,18 @@ def to_markdown(rules: RuleSet | Scorecard | CertifiedScorecard) -> str:
 
 
 # Columns of numbers, which are compared best on the right.
-_NUMBERS = ("points", *CERTIFIED_COLUMNS[2:])
+_NUMBERS = ("points", "at least", "at most")
 Columns = list[tuple[str, list[str]]]
 
 
 def _readable_table(
-    given: RuleSet | Scorecard | CertifiedScorecard,
+    given: RuleSet | Scorecard,
 ) -> tuple[list[str], Columns, RuleSet]:
     """Return what stands above a table, its columns with their titles, and the rules themselves."""
     read = rules_to_write(given)
-    if isinstance(read, CertifiedScorecard):
-        said = [read.about, *read.summary().splitlines(), read.conditions()]
-        empty = RuleSet((), read.space.with_fill(None), read.classes)
-        return [_markdown(text) for text in said if text], _card_columns(read), empty
+    if isinstance(read, Scorecard) and read.proof is not None:
+        said = [read.proof.about, *read.summary().splitlines(), *read.notes()]
+        return [_markdown(text) for text in said if text], _card_columns(read), read.rules
     if isinstance(read, Scorecard):
         return (
             [_markdown(part) for part in _sums_decide(read)],
@@ -167,11 +163,10 @@ def _sums_decide(weighted: Scorecard) -> list[str]:
     ]
 
 
-def _card_columns(card: CertifiedScorecard) -> Columns:
-    lines = card.lines()
+def _card_columns(card: Scorecard) -> Columns:
+    rows = card.rows()
     return [
-        (title, [_markdown(str(line[k])) for line in lines])
-        for k, title in enumerate(CERTIFIED_COLUMNS)
+        (title, [_markdown(str(row[k])) for row in rows]) for k, title in enumerate(card.columns)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Weighted rules as sums, the form from which every language writes them; and what can be exported at all.
+"""Scorecards as sums, the form from which every language writes them; and what can be exported at all.
 
 A score is added up from left to right, as `Scorecard.decision_function` does it: the intercept, the linear terms,
 then the points of each rule where it holds and 0 elsewhere. So every language comes to the same bits.
@@ -14,7 +14,6 @@ import numpy as np
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.export.conditions import Condition, Member, conditions
 from clearmargin.language.printer import check_rules
-from clearmargin.points.certified_card import CertifiedScorecard
 from clearmargin.points.scorecard import LinearTerm, Scorecard
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
@@ -49,9 +48,9 @@ class ScoreSum:
     terms: tuple[Term, ...]
 
 
-def rules_to_write(given: Any) -> RuleSet | Scorecard | CertifiedScorecard:
-    """Take what can be exported: rules, rules with weights, a card with proof, or a model with one."""
-    if isinstance(given, RuleSet | Scorecard | CertifiedScorecard):
+def rules_to_write(given: Any) -> RuleSet | Scorecard:
+    """Take what can be exported: rules, a scorecard, or a model with one."""
+    if isinstance(given, RuleSet | Scorecard):
         return given
     # Rules out of a file are written without scikit-learn, whose import takes longer than the writing.
     from clearmargin.points.reading import scorecard_of
@@ -59,19 +58,18 @@ def rules_to_write(given: Any) -> RuleSet | Scorecard | CertifiedScorecard:
     weighted = scorecard_of(given)
     if weighted is not None:
         return weighted
-    for name in ("rules_", "scorecard_"):
-        found = getattr(given, name, None)
-        if isinstance(found, RuleSet | Scorecard | CertifiedScorecard):
-            return found
+    rules = getattr(given, "rules_", None)
+    if isinstance(rules, RuleSet):
+        return rules
     check_rules(given)
     raise AssertionError  # check_rules refuses whatever is no RuleSet
 
 
 def refuse_default(default: Label | None) -> None:
-    """Raise if a class is named for rows that nothing covers: weighted rules predict a class for every row."""
+    """Raise if a class is named for rows that nothing covers: a scorecard predicts a class for every row."""
     if default is not None:
         raise InvalidValueError(
-            f"default={default!r} is for rows that no rule covers; weighted rules predict a class for every row"
+            f"default={default!r} is for rows that no rule covers; a scorecard predicts a class for every row"
         )
 
 
@@ -81,7 +79,7 @@ def premises(rules: RuleSet) -> list[tuple[Condition, ...]]:
 
 
 def score_sums(weighted: Scorecard) -> tuple[ScoreSum, ...]:
-    """Read weighted rules as sums: one for two classes, else one for each class."""
+    """Read a scorecard as sums: one for two classes, else one for each class."""
     read = premises(weighted.rules)
     sums = []
     for k in range(weighted.n_outputs):

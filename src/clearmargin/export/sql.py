@@ -35,7 +35,6 @@ from clearmargin.export.score_sums import (
     score_sums,
 )
 from clearmargin.export.sql_dialect import Dialect, find_dialect
-from clearmargin.points.certified_card import CertifiedScorecard
 from clearmargin.points.scorecard import Scorecard
 from clearmargin.rules.rule import Label
 from clearmargin.rules.ruleset import RuleSet
@@ -48,7 +47,7 @@ _FORMS = ("case", "view", "score")
 
 
 def to_sql(
-    rules: RuleSet | Scorecard | CertifiedScorecard,
+    rules: RuleSet | Scorecard,
     *,
     dialect: str = "ansi",
     form: str = "case",
@@ -61,12 +60,12 @@ def to_sql(
 
     Parameters
     ----------
-    rules : RuleSet, Scorecard, CertifiedScorecard or fitted model with one
+    rules : RuleSet, Scorecard or fitted model with one
         The rules; a column of the table is expected for each feature of their space, under its name.
     dialect : {"ansi", "postgresql", "sqlite", "duckdb", "mysql"}, default "ansi"
         The database.
     form : {"case", "view", "score"}, default "case"
-        A CASE expression for a query of yours, or a statement that creates a view. Of weighted rules for two classes
+        A CASE expression for a query of yours, or a statement that creates a view. Of a scorecard for two classes
         also the expression of the score, what `Scorecard.decision_function` gives.
     table : str or sequence of str, optional
         The table under the view; a sequence for a qualified name, such as ``("ward", "patients")``.
@@ -75,8 +74,8 @@ def to_sql(
     column : str, default "prediction"
         The column of the view that holds the class.
     default : label, optional
-        The class of rows that no rule covers, or of which a card proves nothing; NULL by default. Weighted rules
-        predict a class for every row.
+        The class of rows that no rule covers, or of which a card proves nothing; NULL by default. A scorecard
+        without proof predicts a class for every row.
 
     Returns
     -------
@@ -122,35 +121,36 @@ def to_sql(
 
 
 def _answer_lines(
-    given: RuleSet | Scorecard | CertifiedScorecard,
+    given: RuleSet | Scorecard,
     dialect: Dialect,
     form: str,
     default: Label | None,
 ) -> list[str]:
     """Return the expression of the class, or of the score, line by line."""
-    if isinstance(given, Scorecard):
+    if isinstance(given, Scorecard) and given.proof is None:
         refuse_default(default)
         return _weighted_lines(given, dialect, is_score=form == "score")
     if form == "score":
-        raise InvalidValueError("form='score' is for weighted rules; other rules have no score")
-    if isinstance(given, CertifiedScorecard):
+        raise InvalidValueError("form='score' is for a scorecard; other rules have no score")
+    if isinstance(given, Scorecard):
         return _card_lines(given, dialect, class_between(given, default))
     return _case(given, dialect, as_class(given, default))
 
 
-def _card_lines(card: CertifiedScorecard, dialect: Dialect, default: Label | None) -> list[str]:
+def _card_lines(card: Scorecard, dialect: Dialect, default: Label | None) -> list[str]:
     """Return the expression of the class that a card proves."""
-    cells = card_cells(card)
-    table = _Columns(cells.space, dialect)
+    assert card.proof is not None
+    few, many = card.proof.limits
+    table = _Columns(card.space, dialect)
     kind = common_kind(card.classes)
     first, second = (_answer(label, kind, dialect) for label in card.classes)
     otherwise = "NULL" if default is None else _answer(default, kind, dialect)
     lines = ["CASE"]
     for column, sign, threshold, answer in (
-        ("at least", ">=", card.thresholds[1], second),
-        ("at most", "<=", card.thresholds[0], first),
+        ("at least", ">=", many, second),
+        ("at most", "<=", few, first),
     ):
-        terms = (f"    + {table.points(feature, column)}" for feature in cells.features)
+        terms = (f"    + {table.points(feature, column)}" for feature in card_cells(card))
         lines += ["  WHEN 0", *terms]
         lines.append(f"    {sign} {threshold} THEN {answer}")
     return [*lines, f"  ELSE {otherwise}", "END"]

@@ -1,10 +1,10 @@
-"""The JSON form of a model: versions 1 and 2.
+"""The JSON form of a model that decides by planes: versions 1 to 3.
 
 Published as `model.schema.json` beside this file, which refers to the schema of rules. The features, classes and rules
 are a document of rules, as `RuleSet.to_dict` writes it. Weights are named by feature and category; those that are zero
-are left out. Version 2 had relations between features, which are refused; models are
-written as version 1. Numbers have the shortest digits that read back as the same float. Nothing that
-trains models is imported.
+are left out. Version 2 had relations between features, which are refused; since version 3 a document says by what its
+model decides: these by planes, scorecards (`points.document`) by a sum. Numbers have the shortest digits that read back
+as the same float. Nothing that trains models is imported.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ from clearmargin.rules.document import Part, open_document, optional
 from clearmargin.rules.file_writing import read_json
 from clearmargin.rules.space import FeatureSpace, nearest_name
 
-NAME, VERSION = "clearmargin-model", 2
+NAME, VERSION = "clearmargin-model", 3
 RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
 def is_model_document(data: object) -> bool:
-    """Tell whether the plain data of JSON say of themselves that they are a model."""
-    return isinstance(data, Mapping) and data.get("format") == NAME
+    """Tell whether the plain data of JSON say of themselves that they are a model of planes."""
+    return (
+        isinstance(data, Mapping)
+        and data.get("format") == NAME
+        and data.get("decides", "plane") == "plane"
+    )
 
 
 def model_schema() -> dict[str, Any]:
@@ -47,7 +51,7 @@ def model_schema() -> dict[str, Any]:
     Examples
     --------
     >>> model_schema()["title"]
-    'clearmargin model, versions 1 and 2'
+    'clearmargin model that decides by planes, versions 1 to 3'
     """
     schema = _own_schema()
     # As an embedded resource the rules keep their own definitions, to which they refer by their own root.
@@ -65,7 +69,8 @@ def write_model(model: Planes) -> dict[str, Any]:
     """Put a model into plain data for JSON."""
     document: dict[str, Any] = {
         "format": NAME,
-        "version": 1,
+        "version": VERSION,
+        "decides": "plane",
         "facts": dict(model.facts or {}),
         "rules": model.rules.to_dict(),
         "planes": [
@@ -96,7 +101,8 @@ def _write_weights(model: Planes, coef: Any) -> list[dict[str, Any]]:
 def read_model(data: object) -> Planes:
     """Take a model out of the plain data of JSON."""
     part = open_document(data, NAME, VERSION)
-    document = part.record("format version rules planes", "facts advice fill")
+    document = part.record("format version rules planes", "decides facts advice fill")
+    optional(document, "decides", lambda decides: decides.one_of(("plane",)))
     rules = read_rules(document["rules"])
     if len(rules.classes) < 2:
         raise document["rules"].error(f"must have at least two classes, not {rules.classes}")

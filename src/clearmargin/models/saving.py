@@ -27,9 +27,6 @@ from clearmargin.rules import FeatureSpace, RuleSet
 from clearmargin.rules.file_writing import json_text, read_json, write_text_atomically
 from clearmargin.rules.rule import as_label
 
-# The format of rules with weights, which rooms above this one write.
-_WEIGHTED_RULES = "clearmargin-weighted-rules"
-
 
 def save_model(
     model: Any, path: str | os.PathLike[str], *, X: Any = None, overwrite: bool = False
@@ -75,7 +72,7 @@ def save_model(
 
 
 def _decides_by_points(model: Any) -> bool:
-    """Check whether a model, or what is inside a threshold around it, is made of rules with weights."""
+    """Check whether a model, or what is inside a threshold around it, decides by a scorecard."""
     inside = list(wrapped_layers(model))[-1]
     return hasattr(inside, "scorecard_") or hasattr(inside, "with_threshold")
 
@@ -100,7 +97,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     FileNotFoundError: ...
     """
     data = read_json(check_model_name(path))
-    if isinstance(data, dict) and data.get("format") == _WEIGHTED_RULES:
+    # The second format is that of scorecards before there was one for all models.
+    is_old = isinstance(data, dict) and data.get("format") == "clearmargin-weighted-rules"
+    if is_old or (isinstance(data, dict) and data.get("decides") == "sum"):
         from clearmargin.points.saving import read_rule_svc
 
         try:

@@ -20,7 +20,6 @@ from clearmargin.plot.canvas import (
     strip_for_bars,
     wrap,
 )
-from clearmargin.points.certified_card import CertifiedScorecard
 from clearmargin.points.scorecard import Scorecard, ScoreLine
 from clearmargin.rules.rule import Label
 
@@ -60,38 +59,31 @@ class _Bar:
 
 
 def plot_points(model: Any, *, max_lines: int = 40, ax: Axes | None = None) -> Axes:
-    """Draw the points of weighted rules, or of a fitted model of them, as bars: the largest, class by class."""
-    from clearmargin.points.reading import scorecard_of
-
-    weighted = scorecard_of(_fitted(model))
-    if weighted is None:
-        raise InvalidValueError(f"{type(model).__name__} has no rules with points to draw")
+    """Draw the points of a scorecard, or of a fitted model that has one, as bars: the largest, class by class."""
+    card = _scorecard(model)
     if not isinstance(max_lines, int) or max_lines < 1:
         raise InvalidValueError(f"max_lines must be a whole number from 1, not {max_lines!r}")
-    lines, bars = weighted.lines(), list[_Bar]()
+    lines, bars = card.lines(), list[_Bar]()
     if not lines:
         raise InvalidValueError("there are no points to draw: no rule has a weight")
-    for k in range(weighted.n_outputs):
+    for k in range(card.n_outputs):
         mine = [line for line in lines if line.output == k]
-        if not weighted.is_binary and mine:
-            start = number_text(float(weighted.intercept[k]))
-            label = weighted.classes[k]
-            bars.append(
-                _Bar(f"{plain(label)} (starts at {start})", 0.0, 0.0, label, is_heading=True)
-            )
+        if not card.is_binary and mine:
+            text = f"{plain(card.classes[k])} (starts at {number_text(float(card.intercept[k]))})"
+            bars.append(_Bar(text, 0.0, 0.0, card.classes[k], is_heading=True))
         found = [
-            _Bar(text, 0.0, p, line.label, is_against=p < 0 and not weighted.is_binary)
+            _Bar(text, 0.0, p, line.label, is_against=p < 0 and not card.is_binary)
             for line in mine
-            for text, p in [_reach(weighted, line)]
+            for text, p in [_reach(card, line)]
         ]
-        share = max(1, max_lines // weighted.n_outputs)
+        share = max(1, max_lines // card.n_outputs)
         bars += sorted(found, key=lambda bar: -abs(bar.high))[:share]
     left_out = len(lines) - sum(not bar.is_heading for bar in bars)
     note = f"{counted(left_out, 'smaller one')} not shown" if left_out else ""
-    drawn = _draw(bars, weighted.classes, [weighted.summary()], "points", ax, _TEXT, note)
-    if weighted.is_binary:
-        colours = class_colours(weighted.classes)
-        for x, side, label in zip((0, 1), ("left", "right"), weighted.classes, strict=True):
+    drawn = _draw(bars, card.classes, [card.summary()], "points", ax, _TEXT, note)
+    if card.is_binary:
+        colours = class_colours(card.classes)
+        for x, side, label in zip((0, 1), ("left", "right"), card.classes, strict=True):
             # The word "points" stands between the two.
             shown = fit_line(plain(label), 0.36 * size_of(drawn)[0] - 0.2, _SIZE, bold=True)
             drawn.annotate(
@@ -111,42 +103,46 @@ def plot_points(model: Any, *, max_lines: int = 40, ax: Axes | None = None) -> A
 
 
 def plot_card(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw a card with proof from points at least to points at most, and rules with points as `plot_points` does."""
-    card = getattr(model, "scorecard_", model)
-    if not isinstance(card, CertifiedScorecard):
-        if not isinstance(card, Scorecard) and not hasattr(_fitted(model), "scorecard_"):
-            raise InvalidValueError(
-                f"{type(model).__name__} has no scorecard; fit a ScoreRules, or give its scorecard_"
-            )
+    """Draw a scorecard feature by feature, with proof from points at least to points at most; else as `plot_points`."""
+    card = _scorecard(model)
+    if not card.is_card:
         return plot_points(model, ax=ax)
     second = card.classes[1]
-    bars = [_Bar(text, low, high, second, plain(name)) for name, text, low, high in card.lines()]
+    bars = [
+        _Bar(line.text, (line.proof or (0.0,))[0], line.values()[-1], second, plain(line.name))
+        for line in card.card()
+    ]
     if not bars:
         raise InvalidValueError(
             "there are no lines to draw: the card gives all cases the same points"
         )
-    title = [card.about, *card.summary().splitlines()]
+    about = "" if card.proof is None else card.proof.about
+    title = [about, *card.card_summary().splitlines()]
     drawn = _draw(bars, card.classes, title, f"points towards {plain(second)}", ax, _CARD_TEXT)
-    drawn.locator_params(axis="x", integer=True)
+    if card.has_points or card.proof is not None:
+        drawn.locator_params(axis="x", integer=True)
     return drawn
 
 
-def _fitted(model: Any) -> Any:
-    """Give a value as it is, and a model if it is fitted."""
+def _scorecard(model: Any) -> Scorecard:
+    """Give the scorecard of a fitted model, or the one given."""
     from sklearn.utils.validation import check_is_fitted
+
+    from clearmargin.points.reading import scorecard_of
 
     if hasattr(model, "fit"):
         check_is_fitted(model)
-    elif not isinstance(model, Scorecard | CertifiedScorecard):
+    card = scorecard_of(model)
+    if card is None:
         raise InvalidValueError(
-            f"rules with points are drawn, a card or a fitted ScoreRules or RuleSVC, not {type(model).__name__}"
+            f"a Scorecard is drawn, or a fitted ScoreRules or RuleSVC, not {type(model).__name__}"
         )
-    return model
+    return card
 
 
-def _reach(weighted: Scorecard, line: ScoreLine) -> tuple[str, float]:
+def _reach(card: Scorecard, line: ScoreLine) -> tuple[str, float]:
     """Return what a line adds; of a multiple of a number what its range adds, from one end to the other."""
-    space, j = weighted.space, line.multiplies
+    space, j = card.space, line.multiplies
     if j is not None:
         low, high = float(space.lower[j]), float(space.upper[j])
         if math.isfinite(low) and math.isfinite(high):

@@ -1,15 +1,6 @@
 from .cells import (
     CardLine as CardLine,
 )
-from .certified_card import (
-    CertifiedExplanation as CertifiedExplanation,
-)
-from .certified_card import (
-    CertifiedFeature as CertifiedFeature,
-)
-from .certified_card import (
-    CertifiedScorecard as CertifiedScorecard,
-)
 from .document import (
     scorecard_schema as scorecard_schema,
 )
@@ -55,9 +46,6 @@ from .scorecard import (
 
 __all__ = [
     "CardLine",
-    "CertifiedExplanation",
-    "CertifiedFeature",
-    "CertifiedScorecard",
     "Contribution",
     "ExpertRule",
     "Flip",

@@ -226,7 +226,7 @@ def _end(value: float, side: int, is_whole: bool) -> tuple[str, bool]:
 def card_range(rules: Iterable[Rule], j: int) -> tuple[float, float]:
     """Give the ends of all cells of a number of a card with proof."""
     boxes = [box_of(rule.region) for rule in rules]
-    ends = [box.interval(j) for box in boxes if box.has_bounds(j)]
+    ends = [box.interval(j) for box in boxes if j in box.bounded and box.has_bounds(j)]
     return min(end.low for end in ends), max(end.high for end in ends)
 
 

@@ -1,21 +1,26 @@
-"""Compute a card with proof from the plane of a linear machine.
+"""Compute the proof columns of the scorecard of a linear model.
 
-1. Each feature with a weight becomes a `_Term`: the places where it may be cut, and the exact range of what it adds to
-   the score in a cell. A cell of numbers ends at its cuts and at the ends of the domain, whole numbers end at whole
-   numbers, a category alone has no width, and neither has a missing value that the machine imputes. What rounding can
-   do to the sum that the machine computes (`models.score_error`) is taken off the thresholds.
+A linear model of two classes is a sum of one term a feature, f(x) = c + sum_j t_j(x_j). In a cell of feature j its term
+lies between a lowest and a highest value. Where the lowest values of the cells of a case add up to more than zero, the
+second class is certain; where the highest ones do not, the first.
+
+1. Each feature with a weight becomes a `Term`: bins between the places where it may be cut, in ascending order of what
+   they add. A bin of numbers ends at its places and at the ends of the domain, whole numbers end at whole numbers, a
+   category alone has no width, and neither has a missing value that the model imputes.
 2. `cut_selection` chooses the cuts by which most training rows, and rows drawn around them, are decided.
-3. All ranges are fractions, and points are their quotients by a unit, rounded outwards. The unit is the coarsest that
-   loses at most one in a hundred of the rows that exact numbers prove.
+3. The ranges of all cells are fractions; what rounding can do to the sum that the model computes
+   (`models.score_error`) is taken off the limits. Points are quotients by a unit, rounded outwards: what is printed is
+   what is proved. The unit is the coarsest that loses at most one in a hundred of the rows that exact numbers prove.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,11 +28,13 @@ import numpy as np
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.models.score_error import ScoreError, direct_error
 from clearmargin.models.surface import Surface
-from clearmargin.points.certified_card import CertifiedFeature, CertifiedScorecard
 from clearmargin.points.cut_selection import CutSearch
+from clearmargin.points.scorecard import Proof, Scorecard
 from clearmargin.rule_base.bins import candidate_cuts
 from clearmargin.rule_base.feature_ranges import read_bounds
-from clearmargin.rules import Domain, FeatureSpace
+from clearmargin.rules import Box, Domain, FeatureSpace, Rule, RuleSet
+from clearmargin.rules.interval import Interval
+from clearmargin.rules.rule import as_label
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.table import Table
@@ -70,268 +77,218 @@ def draw_rows(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CardDomain:
-    """The cases that a card speaks of."""
+    """The cases that a card speaks of: features with their ranges, which of these are declared, and what is missing."""
 
     space: FeatureSpace
     declared: BoolArray
     has_missing: BoolArray
 
     @classmethod
-    def read(cls, surface: Surface, X: Any, bounds: Any) -> CardDomain:
+    def read(cls, surface: Surface, X: Table, bounds: Any) -> CardDomain:
         """Read the parameter `bounds` of `ScoreRules`, with the ranges seen in a table."""
-        plain = surface.space.with_fill(None)
-        table = Table.read(X).points(plain) if any(plain.categories) else plain.read(X)
-        seen = _seen_space(surface.space, table)
-        space, declared = read_bounds(bounds, seen)
-        box = Domain(space, declared[0], declared[1]).box(seen=True)
+        space = surface.space
+        plain = space.with_fill(None)
+        table = X.points(plain) if any(plain.categories) else plain.read(X)
+        lower, upper, integer = space.lower.copy(), space.upper.copy(), space.integer.copy()
+        for j, value in enumerate(space.fill):
+            # A missing value is no value of the range.
+            if space.categories[j] is None and value is not None:
+                known = table[:, j][np.isfinite(table[:, j])]
+                known = known if len(known) else np.array([float(value)])
+                lower[j], upper[j] = known.min(), known.max()
+                integer[j] = bool((known == np.rint(known)).all())
+        integer &= np.maximum(np.abs(lower), np.abs(upper)) < _LARGEST_WHOLE
+        seen = FeatureSpace(
+            space.names, lower, upper, integer, space.categories, space.units, space.fill
+        )
+        known_space, declared = read_bounds(bounds, seen)
+        box = Domain(known_space, declared[0], declared[1]).box(seen=True)
         numeric = np.array([known is None for known in space.categories], dtype=np.bool_)
         ranges = FeatureSpace(
             space.names,
             np.where(numeric, box.lower, -np.inf),
             np.where(numeric, box.upper, np.inf),
-            space.integer,
-            space.categories,
+            known_space.integer,
+            known_space.categories,
             space.units,
-            space.fill,
+            known_space.fill,
         )
         is_declared, has_missing = declared.any(axis=0), np.isnan(table).any(axis=0)
         return cls(ranges, np.asarray(is_declared), np.asarray(has_missing))
 
 
-def _seen_space(space: FeatureSpace, table: FloatArray) -> FeatureSpace:
-    """Return the features with the ranges of known values alone: a missing value is no value of its range."""
-    lower, upper, integer = space.lower.copy(), space.upper.copy(), space.integer.copy()
-    for j, value in enumerate(space.fill):
-        if space.categories[j] is not None:
-            continue
-        known = table[:, j][np.isfinite(table[:, j])]
-        if value is not None:
-            known = known if len(known) else np.array([float(value)])
-            lower[j], upper[j] = known.min(), known.max()
-            integer[j] = bool((known == np.rint(known)).all())
-    whole = np.maximum(np.abs(lower), np.abs(upper)) < _LARGEST_WHOLE
-    return FeatureSpace(
-        space.names, lower, upper, integer & whole, space.categories, space.units, space.fill
-    )
+Exact = tuple[Fraction, Fraction]
 
 
-Range = tuple[Fraction, Fraction]
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """What one feature adds to the score.
 
-
-class _NumberTerm:
-    """What a feature of numbers adds to the score; its cells end at cuts, at whole numbers where it takes only these.
-
-    `below` and `above` are what it adds on both sides of each place where it may be cut, `low` and `high` the ends.
+    `bins` are its smallest cells, in ascending order of what they add, each by its corners: the values at which it adds
+    least and most. `below` and `above` are what it adds on both sides of each place between two bins, `low` and `high`
+    what it adds at least and at most, `bin_of` finds the bin of values, `exact` gives what one value adds as a fraction
+    and a bound on what rounding does to it, and `seen` which values the encoded columns have at corners of cells.
     """
 
-    def __init__(
-        self, feature: int, column: int, error: ScoreError, space: FeatureSpace, values: FloatArray
-    ):
-        self.feature, self._column, self._error, self._space = feature, column, error, space
-        low, high = float(space.lower[feature]), float(space.upper[feature])
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise DataError(
-                f"no value of column {space.names[feature]!r} is known, so that the card has no range to speak of; "
-                "declare it with bounds={name: (low, high)}"
-            )
-        self._is_whole = bool(space.integer[feature])
-        self._cuts = self._places(values, low, high)
-        self._is_rising = bool(error.coef[column] >= 0)
-        ends = self.score(np.array([low, high]))
-        self.low, self.high = float(ends.min()), float(ends.max())
-        before, after = self.score(self._cuts - self._is_whole), self.score(self._cuts)
-        self.below, self.above = (before, after) if self._is_rising else (after[::-1], before[::-1])
-
-    def _places(self, values: FloatArray, low: float, high: float) -> FloatArray:
-        """Return where the feature may be cut: between its values, and at both ends of them."""
-        if not len(values):
-            return np.empty(0)
-        cuts = candidate_cuts(values, _MOST_PLACES)
-        beyond = math.nextafter(float(values.max()), math.inf)
-        places = np.array([float(values.min()), *cuts, beyond])
-        places = np.ceil(places) if self._is_whole else places
-        return np.unique(places[(places > low) & (places <= high)])
-
-    def score(self, values: FloatArray) -> FloatArray:
-        """Return what each value adds to the score, in floating point."""
-        return np.asarray(self._error.coef[self._column] * values)
-
-    def positions(self, values: FloatArray) -> IntArray:
-        """Return for each value the number of places below its term."""
-        found = np.searchsorted(self._cuts, values, side="right")
-        return np.asarray(found if self._is_rising else len(self._cuts) - found, dtype=np.intp)
-
-    def exact(self, value: float) -> tuple[Fraction, Fraction]:
-        """Return exactly what one value adds, and a bound on what rounding does to it in the machine."""
-        return self._error.exact_term(self._column, value)
-
-    def shell(self, chosen: IntArray) -> dict[str, Any]:
-        """Return the cuts or sets of a `CertifiedFeature` for some of the places."""
-        at = chosen if self._is_rising else len(self._cuts) - 1 - chosen[::-1]
-        return {"cuts": self._cuts[at]}
-
-    def corners(self, shell: dict[str, Any]) -> list[list[float]]:
-        """Return for each cell the values at which what it adds is lowest or highest."""
-        zeros = np.zeros(len(shell["cuts"]) + 1)
-        cells = CertifiedFeature(self.feature, zeros, zeros, **shell).ends(self._space)
-        return [[low, high] for low, high, _ in cells]
-
-    def column_values(self, corners: list[list[float]]) -> list[list[float]]:
-        """Return the values that each encoded column with a weight has at the corners of all cells."""
-        return [sorted({value for cell in corners for value in cell})]
-
-
-class _CategoryTerm:
-    """What a categorical feature adds to the score; its cells are sets of categories with neighbouring terms."""
-
-    def __init__(
-        self,
-        feature: int,
-        columns: list[int],
-        codes: list[int],
-        error: ScoreError,
-        space: FeatureSpace,
-    ):
-        self.feature, self._columns, self._codes, self._error = feature, columns, codes, error
-        n_categories = len(space.categories[feature] or ())
-        exact = [self.exact(float(code))[0] for code in range(n_categories)]
-        self._order = sorted(range(n_categories), key=lambda code: (exact[code], code))
-        self._worth = np.array([float(value) for value in exact])
-        ordered = self._worth[self._order]
-        self._steps = np.flatnonzero(np.diff(ordered) > 0)
-        self.below, self.above = ordered[self._steps], ordered[self._steps + 1]
-        self.low, self.high = float(ordered[0]), float(ordered[-1])
-
-    def score(self, values: FloatArray) -> FloatArray:
-        """Return what each value adds to the score, in floating point."""
-        return self._worth[values.astype(np.intp)]
-
-    def positions(self, values: FloatArray) -> IntArray:
-        """Return for each value the number of places below its term."""
-        return np.searchsorted(self.below, self.score(values), side="left").astype(np.intp)
-
-    def exact(self, value: float) -> tuple[Fraction, Fraction]:
-        """Return exactly what one value adds, and a bound on what rounding does to it in the machine."""
-        parts = [
-            self._error.exact_term(k, float(code == value))
-            for k, code in zip(self._columns, self._codes, strict=True)
-        ]
-        terms, errors = zip(*parts, strict=True)
-        return sum(terms, Fraction(0)), sum(errors, Fraction(0))
-
-    def shell(self, chosen: IntArray) -> dict[str, Any]:
-        """Return the cuts or sets of a `CertifiedFeature` for some of the places."""
-        sets = np.split(np.array(self._order), self._steps[chosen] + 1)
-        return {"sets": [sorted(cell.tolist()) for cell in sets]}
-
-    def corners(self, shell: dict[str, Any]) -> list[list[float]]:
-        """Return for each cell the values at which what it adds is lowest or highest."""
-        return [[float(code) for code in cell] for cell in shell["sets"]]
-
-    def column_values(self, corners: list[list[float]]) -> list[list[float]]:
-        """Return the values that each encoded column with a weight has at the corners of all cells."""
-        weights = self._error.coef[self._columns]
-        return [[0.0, 1.0] for weight in weights if weight]
-
-
-_Term = _NumberTerm | _CategoryTerm
-
-
-def _terms(
-    surface: Surface, domain: CardDomain, error: ScoreError, table: FloatArray
-) -> list[_Term]:
-    """Make the terms of all features that the score depends on."""
-    columns: dict[int, list[int]] = {}
-    for k, source in enumerate(surface.sources):
-        columns.setdefault(source.feature, []).append(k)
-    terms: list[_Term] = []
-    for j, places in sorted(columns.items()):
-        if not (error.coef[places].any() or error.slope[places].any()):
-            continue
-        codes = [surface.sources[k].code for k in places]
-        if codes[0] is None:
-            known = table[:, j][np.isfinite(table[:, j])]
-            terms.append(_NumberTerm(j, places[0], error, domain.space, known))
-        else:
-            named = [code for code in codes if code is not None]
-            terms.append(_CategoryTerm(j, places, named, error, domain.space))
-    return terms
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _CutTerm:
-    """The cells of a term: a feature of the card without points, and where each cell adds least or most."""
-
-    term: _Term
-    part: CertifiedFeature
-    corners: list[list[float]]
+    feature: int
+    bins: list[list[float]]
+    below: FloatArray
+    above: FloatArray
+    low: float
+    high: float
+    score: Callable[[FloatArray], FloatArray]
+    bin_of: Callable[[FloatArray], IntArray]
+    exact: Callable[[float], Exact]
+    seen: Callable[[list[list[float]]], list[list[float]]]
 
     @classmethod
-    def of(cls, term: _Term, chosen: IntArray, domain: CardDomain) -> _CutTerm:
-        """Cut a term at some of its places."""
-        shell = term.shell(chosen)
-        corners = term.corners(shell)
-        missing = _place_missing(term.feature, shell, corners, domain)
-        zeros = np.zeros(len(corners))
-        part = CertifiedFeature(term.feature, zeros, zeros, **shell, missing=missing)
-        return cls(term, part, corners)
+    def of_number(
+        cls, j: int, column: int, error: ScoreError, space: FeatureSpace, values: FloatArray
+    ) -> Term:
+        """Make the term of a feature of numbers, which may be cut between its values and at both ends of them."""
+        low, high, whole = float(space.lower[j]), float(space.upper[j]), bool(space.integer[j])
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise DataError(
+                f"no value of column {space.names[j]!r} is known, so that the card has no range to speak of; "
+                "declare it with bounds={name: (low, high)}"
+            )
+        cuts = np.empty(0)
+        if len(values):
+            beyond = math.nextafter(float(values.max()), math.inf)
+            cuts = np.array([values.min(), *candidate_cuts(values, _MOST_PLACES), beyond])
+            cuts = np.ceil(cuts) if whole else cuts
+            cuts = np.unique(cuts[(cuts > low) & (cuts <= high)])
+        weight = error.coef[column]
+        is_rising = bool(weight >= 0)
+        edges, count = [low, *cuts.tolist(), high], len(cuts)
+        bins = [[edges[k], edges[k + 1] - (whole and k < count)] for k in range(count + 1)]
+        before, after = weight * (cuts - whole), weight * cuts
+        if not is_rising:
+            bins, before, after = bins[::-1], after[::-1], before[::-1]
 
-    def ranges(self) -> tuple[list[Range], Fraction]:
-        """Return exactly what each cell adds to the score at least and at most, and what rounding does to it."""
-        found, error = [], Fraction(0)
-        for cell in self.corners:
-            terms, errors = zip(*(self.term.exact(value) for value in cell), strict=True)
-            found.append((min(terms), max(terms)))
-            # The bound on rounding is a convex function of a value, so that it is largest at a corner, too.
-            error = max(error, *errors)
-        return found, error
+        def bin_of(given: FloatArray) -> IntArray:
+            found = np.searchsorted(cuts, given, side="right")
+            return np.asarray(found if is_rising else count - found, dtype=np.intp)
 
+        return cls(
+            j,
+            bins,
+            np.asarray(before),
+            np.asarray(after),
+            float(min(weight * low, weight * high)),
+            float(max(weight * low, weight * high)),
+            lambda given: np.asarray(weight * given),
+            bin_of,
+            lambda value: error.exact_term(column, value),
+            lambda cells: [sorted({value for cell in cells for value in cell})],
+        )
 
-def _place_missing(
-    j: int, shell: dict[str, Any], corners: list[list[float]], domain: CardDomain
-) -> int | None:
-    """Find the cell of a missing value; add one where such values were seen, or no cell holds the imputed value."""
-    fill = domain.space.fill_code(j)
-    if fill is None:
-        return None
-    if (
-        len(corners) == 1
-    ):  # a feature without lines: its only cell is made to hold the imputed value
-        corners[0].append(fill)
-        return 0
-    zeros = np.zeros(len(corners))
-    place = int(CertifiedFeature(j, zeros, zeros, **shell).place(np.array([fill]), domain.space)[0])
-    if place < 0 or (domain.has_missing[j] and len(set(corners[place])) > 1):
-        corners.append([fill])
-        return len(corners) - 1
-    return place
+    @classmethod
+    def of_categories(
+        cls, j: int, columns: dict[int, int], error: ScoreError, space: FeatureSpace
+    ) -> Term:
+        """Make the term of a categorical feature from the code of each of its columns."""
+
+        def exact(value: float) -> Exact:
+            parts = [error.exact_term(k, float(code == value)) for k, code in columns.items()]
+            return sum((t for t, _ in parts), Fraction(0)), sum((e for _, e in parts), Fraction(0))
+
+        codes = [float(code) for code in range(len(space.categories[j] or ()))]
+        order = sorted(codes, key=lambda code: (exact(code)[0], code))
+        added = np.array([float(exact(code)[0]) for code in codes])
+        ordered = added[np.array(order, dtype=np.intp)]
+        steps = np.flatnonzero(np.diff(ordered) > 0)
+        bins = [cell.tolist() for cell in np.split(np.array(order), steps + 1)]
+        below, above = ordered[steps], ordered[steps + 1]
+        return cls(
+            j,
+            bins,
+            below,
+            above,
+            float(ordered[0]),
+            float(ordered[-1]),
+            lambda given: added[given.astype(np.intp)],
+            lambda given: np.searchsorted(below, added[given.astype(np.intp)]).astype(np.intp),
+            exact,
+            lambda cells: [[0.0, 1.0] for weight in error.coef[[*columns]] if weight],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sheet:
+class CutTerm:
+    """The cells of a term: the region and corners of each, and which cell holds a missing value, if one does."""
+
+    feature: int
+    boxes: list[Box]
+    corners: list[list[float]]
+    missing: int | None
+
+    @classmethod
+    def of(cls, term: Term, chosen: IntArray, domain: CardDomain) -> CutTerm:
+        """Cut a term at some of its places."""
+        j, space, n = term.feature, domain.space, len(domain.space)
+        ends = [0, *(chosen + 1).tolist(), len(term.bins)]
+        top = max(start for start, *_ in term.bins)
+        boxes, corners = [], []
+        for group in (term.bins[a:b] for a, b in pairwise(ends)):
+            own = sorted(value for cell in group for value in cell)
+            if space.categories[j] is not None:
+                boxes.append(Box.from_intervals({}, n, {j: [int(code) for code in own]}))
+                corners.append(own)
+                continue
+            corners.append([own[0], own[-1]])
+            # A cell of numbers ends before the next one; whole numbers and the range end at their last number.
+            is_closed = space.integer[j] or any(start == top for start, *_ in group)
+            interval = Interval(own[0], own[-1], "both" if is_closed else "left")
+            boxes.append(Box.from_intervals({j: interval}, n))
+        fill = space.fill_code(j)
+        missing = None
+        if fill is not None:
+            row = np.zeros((1, n))
+            row[0, j] = fill
+            place = next((k for k, box in enumerate(boxes) if box.contains(row)[0]), -1)
+            if len(boxes) == 1:  # its only cell is made to hold the imputed value
+                corners[0].append(fill)
+                place = 0
+            elif place < 0 or (domain.has_missing[j] and len(set(corners[place])) > 1):
+                corners.append([fill])
+                place = len(corners) - 1
+            missing = place
+        return cls(j, boxes, corners, missing)
+
+    def rows(self, n: int) -> tuple[list[Box], list[int]]:
+        """Give the regions of the rows of the card, and the cell of each."""
+        boxes, places = [*self.boxes], [*range(len(self.boxes))]
+        if self.missing is not None:
+            boxes.append(Box.from_intervals({}, n, missing=[self.feature]))
+            places.append(self.missing)
+        return boxes, places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
     """The exact ranges of all cells, from which points of any unit are made."""
 
-    parts: list[CertifiedFeature]
-    ranges: list[list[Range]]
-    constant: Range
+    ranges: list[list[Exact]]
+    constant: Exact
     ties_to_second: bool
 
     @classmethod
     def of(
-        cls, cut_terms: Sequence[_CutTerm], error: ScoreError, *, ties_to_second: bool
-    ) -> _Sheet:
+        cls, terms: Sequence[Term], cut: Sequence[CutTerm], error: ScoreError, ties_to_second: bool
+    ) -> Sheet:
         """Compute the ranges, and put all that rounding can do into the constant: a cell of no width keeps none."""
-        values = [column for cut in cut_terms for column in cut.term.column_values(cut.corners)]
         constant, bound = error.exact_constant()
-        ranges = []
-        for cut in cut_terms:
-            cells, lost = cut.ranges()
-            ranges.append(cells)
-            bound += lost
-        if error.adds_exactly(values):
+        ranges, seen = [], []
+        for term, cells in zip(terms, cut, strict=True):
+            exact = [[term.exact(value) for value in corners] for corners in cells.corners]
+            ranges.append([(min(t for t, _ in own), max(t for t, _ in own)) for own in exact])
+            # The bound on rounding is a convex function of a value, so that it is largest at a corner, too.
+            bound += max(e for own in exact for _, e in own)
+            seen += term.seen(cells.corners)
+        if error.adds_exactly(seen):
             bound = Fraction(0)
-        parts = [cut.part for cut in cut_terms]
-        return cls(parts, ranges, (constant - bound, constant + bound), ties_to_second)
+        return cls(ranges, (constant - bound, constant + bound), ties_to_second)
 
     @property
     def span(self) -> float:
@@ -339,26 +296,24 @@ class _Sheet:
         widths = [max(h for _, h in cells) - min(low for low, _ in cells) for cells in self.ranges]
         return float(sum(widths, Fraction(0)))
 
-    def points(self, unit: float) -> tuple[list[CertifiedFeature], tuple[int, int]]:
-        """Round all ranges outwards to points, and give the thresholds; the points at least of a feature begin at 0."""
+    def points(self, unit: float) -> tuple[list[IntArray], list[IntArray], tuple[int, int]]:
+        """Round all ranges outwards to points, and give the limits; the points at least of a feature begin at 0."""
         step = Fraction(unit)
         low, high = self.constant
-        parts = []
-        for part, cells in zip(self.parts, self.ranges, strict=True):
-            least, most = [0], [0]
-            if part.has_lines:
-                start = min(value for value, _ in cells)
-                low, high = low + start, high + start
-                least = [math.floor((value - start) / step) for value, _ in cells]
-                most = [math.ceil((value - start) / step) for _, value in cells]
-            else:
+        least, most = [], []
+        for cells in self.ranges:
+            if len(cells) == 1:  # what one cell alone adds goes into the limits without rounding
                 low, high = low + cells[0][0], high + cells[0][1]
-            parts.append(
-                CertifiedFeature(part.feature, least, most, part.cuts, part.sets, part.missing)
-            )
+                least.append(np.zeros(1, dtype=np.int64))
+                most.append(np.zeros(1, dtype=np.int64))
+                continue
+            start = min(value for value, _ in cells)
+            low, high = low + start, high + start
+            least.append(np.array([math.floor((a - start) / step) for a, _ in cells]))
+            most.append(np.array([math.ceil((b - start) / step) for _, b in cells]))
         # Where ties belong to the second class, a sum of zero proves it, and does not prove the first.
         tie = int(self.ties_to_second)
-        return parts, (-math.ceil(high / step) - tie, 1 - math.floor(low / step) - tie)
+        return least, most, (-math.ceil(high / step) - tie, 1 - math.floor(low / step) - tie)
 
 
 def certify_card(
@@ -370,105 +325,122 @@ def certify_card(
     n_generated: int,
     random: Any,
     about: str = "",
-) -> tuple[CertifiedScorecard, float]:
-    """Make a card with proof."""
+) -> tuple[Scorecard, float]:
+    """Make a card with proof, and give the share of rows that whole points do not prove."""
     (duel,) = surface.planes
     error = surface.errors[0] if surface.errors else direct_error(duel.plane)
     error = error if duel.positive == 1 else error.negative()
-    terms = _terms(surface, domain, error, table)
-    rows, weights = _rows(table, terms, domain, surface.asked, n_generated, random)
-    cut_terms = _cut(terms, domain, rows, weights, error.constant, max_cuts)
-    sheet = _Sheet.of(cut_terms, error, ties_to_second=duel.positive == 0)
-    unit, loss = _choose_unit(sheet, domain.space, rows, weights)
-    parts, thresholds = sheet.points(unit)
-    others = _without_weight(domain, terms, surface.asked)
-    used = sorted([*parts, *others], key=lambda part: part.feature)
-    card = CertifiedScorecard(used, thresholds, domain.space, surface.classes, unit, about)
-    return card, loss
+    terms = _terms(surface, domain.space, error, table)
+    rows, weights = _rows(table, terms, domain.space, surface.asked, n_generated, random)
+    bins = [term.bin_of(rows[:, term.feature]) for term in terms]
+    chosen = []
+    if terms:
+        # Added up one after the other, so that no processor adds in another order.
+        score = np.full(len(rows), error.constant)
+        for term in terms:
+            score += term.score(rows[:, term.feature])
+        search = CutSearch(terms, np.stack(bins, axis=1), score > 0, weights, error.constant)
+        chosen = search.select(max_cuts)
+    cut = [CutTerm.of(term, own, domain) for term, own in zip(terms, chosen, strict=True)]
+    sheet = Sheet.of(terms, cut, error, duel.positive == 0)
+    # Where the rows are: the cell of each, and whether it is within all ranges.
+    places = [np.searchsorted(own, found) for own, found in zip(chosen, bins, strict=True)]
+    inside = np.ones(len(rows), dtype=np.bool_)
+    for cells, place in zip(cut, places, strict=True):
+        for k, box in enumerate(cells.boxes):
+            own = place == k
+            inside[own] &= len(cells.corners) == 1 or box.contains(rows[own])
+    unit, loss = _choose_unit(sheet, places, inside, weights)
+    least, most, limits = sheet.points(unit)
+
+    n, labels = len(domain.space), [as_label(label) for label in surface.classes]
+    regions: list[tuple[int, Box, int, int]] = []
+    for cells, low, high in zip(cut, least, most, strict=True):
+        for box, k in zip(*cells.rows(n), strict=True):
+            regions.append((cells.feature, box, int(low[k]), int(high[k])))
+    for j in sorted(
+        {*np.flatnonzero(domain.declared), *surface.asked} - {t.feature for t in terms}
+    ):
+        regions += [(j, box, 0, 0) for box in _whole_feature(j, domain.space)]
+    regions.sort(key=lambda row: row[0])
+    middle = {j: max(row[2] + row[3] for row in regions if row[0] == j) / 2 for j, *_ in regions}
+    members = [Rule(box, labels[low + high > middle[j]]) for j, box, low, high in regions]
+    proof = Proof([r[2] for r in regions], [r[3] for r in regions], limits, unit, about)
+    space = domain.space.with_fill(None)
+    return Scorecard.of_proof(RuleSet(members, space, labels), proof), loss
+
+
+def _terms(
+    surface: Surface, space: FeatureSpace, error: ScoreError, table: FloatArray
+) -> list[Term]:
+    """Make the terms of all features that the score depends on."""
+    columns: dict[int, list[int]] = {}
+    for k, source in enumerate(surface.sources):
+        columns.setdefault(source.feature, []).append(k)
+    terms = []
+    for j, places in sorted(columns.items()):
+        if not (error.coef[places].any() or error.slope[places].any()):
+            continue
+        codes = {k: surface.sources[k].code for k in places}
+        if codes[places[0]] is None:
+            known = table[:, j][np.isfinite(table[:, j])]
+            terms.append(Term.of_number(j, places[0], error, space, known))
+        else:
+            named = {k: code for k, code in codes.items() if code is not None}
+            terms.append(Term.of_categories(j, named, error, space))
+    return terms
+
+
+def _whole_feature(j: int, space: FeatureSpace) -> list[Box]:
+    """Give the rows of a feature without a weight that has to be within its range, or known, all the same."""
+    n, categories = len(space), space.categories[j]
+    if categories is None:
+        ends = Interval(float(space.lower[j]), float(space.upper[j]), "both")
+        boxes = [Box.from_intervals({j: ends}, n)]
+    else:
+        boxes = [Box.from_intervals({}, n, {j: range(len(categories))})]
+    return boxes if space.fill[j] is None else [*boxes, Box.from_intervals({}, n, missing=[j])]
 
 
 def _rows(
     table: FloatArray,
-    terms: Sequence[_Term],
-    domain: CardDomain,
+    terms: Sequence[Term],
+    space: FeatureSpace,
     asked: Sequence[int],
     n_generated: int,
     random: Any,
 ) -> tuple[FloatArray, FloatArray]:
     """Return training rows without missing values and unknown categories, rows drawn around them, and their weights."""
     used = [term.feature for term in terms]
-    named = [j for j in used if domain.space.categories[j] is not None]
-    known = [*used, *asked]
-    usable = np.isfinite(table[:, known]).all(axis=1) & (table[:, named] >= 0).all(axis=1)
+    named = [j for j in used if space.categories[j] is not None]
+    usable = np.isfinite(table[:, [*used, *asked]]).all(axis=1)
+    usable &= (table[:, named] >= 0).all(axis=1)
     # Other features have no part in the score; a number in them keeps the order of the rows well defined.
-    others = np.setdiff1d(np.arange(table.shape[1]), used)
     rows = table[usable]
-    rows[:, others] = 0.0
+    rows[:, np.setdiff1d(np.arange(table.shape[1]), used)] = 0.0
     if not len(rows):
         raise DataError(
             "every row of X has a missing value that the model does not impute; a scorecard is made of rows without any"
         )
     rows = rows[canonical_order(rows, np.arange(len(rows)))]
-    drawn, _ = draw_rows(rows, domain.space, n_generated, random)
+    drawn, _ = draw_rows(rows, space, n_generated, random)
     weight = _DRAWN_WEIGHT * len(rows) / len(drawn)
     weights = np.concatenate([np.ones(len(rows)), np.full(len(drawn), weight)])
     return np.concatenate([rows, drawn]), weights
 
 
-def _cut(
-    terms: Sequence[_Term],
-    domain: CardDomain,
-    rows: FloatArray,
-    weights: FloatArray,
-    constant: float,
-    max_cuts: int,
-) -> list[_CutTerm]:
-    """Choose the cuts of all terms."""
-    if not terms:
-        return []
-    places = np.stack([term.positions(rows[:, term.feature]) for term in terms], axis=1)
-    # Added up one after the other, so that no processor adds in another order.
-    score = np.full(len(rows), constant)
-    for term in terms:
-        score += term.score(rows[:, term.feature])
-    chosen = CutSearch(terms, places, score > 0, weights, constant).select(max_cuts)
-    return [_CutTerm.of(term, cuts, domain) for term, cuts in zip(terms, chosen, strict=True)]
-
-
-def _without_weight(
-    domain: CardDomain, terms: Sequence[_Term], asked: Sequence[int]
-) -> list[CertifiedFeature]:
-    """Return the features without a weight that count all the same, in a single cell."""
-    used = {term.feature for term in terms}
-    found = []
-    for j in sorted({*np.flatnonzero(domain.declared).tolist(), *asked} - used):
-        categories = domain.space.categories[j]
-        whole: dict[str, Any] = (
-            {"cuts": []} if categories is None else {"sets": [range(len(categories))]}
-        )
-        missing = None if domain.space.fill[j] is None else 0
-        found.append(CertifiedFeature(j, [0], [0], **whole, missing=missing))
-    return found
-
-
 def _choose_unit(
-    sheet: _Sheet, space: FeatureSpace, rows: FloatArray, weights: FloatArray
+    sheet: Sheet, places: Sequence[IntArray], inside: BoolArray, weights: FloatArray
 ) -> tuple[float, float]:
     """Return the coarsest unit whose points prove nearly all rows that exact numbers do, and the share they lose."""
     span = sheet.span or 1.0
-    lines = [k for k, part in enumerate(sheet.parts) if part.has_lines]
-    places = [sheet.parts[k].place(rows[:, sheet.parts[k].feature], space) for k in lines]
-    # A row beyond the range is proved in no unit.
-    inside = (
-        np.all([place >= 0 for place in places], axis=0) if places else np.ones(len(rows), bool)
-    )
 
     def proved(unit: float) -> float:
-        parts, (few, many) = sheet.points(unit)
-        low, high = np.zeros((2, len(rows)), dtype=np.intp)
-        for k, place in zip(lines, places, strict=True):
-            low += parts[k].at_least[place]
-            high += parts[k].at_most[place]
+        least, most, (few, many) = sheet.points(unit)
+        low, high = np.zeros((2, len(weights)), dtype=np.int64)
+        for own_least, own_most, place in zip(least, most, places, strict=True):
+            low += own_least[place]
+            high += own_most[place]
         return float(weights[inside & ((low >= many) | (high <= few))].sum())
 
     exact = proved(_EXACT * span)

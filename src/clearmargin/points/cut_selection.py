@@ -18,11 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from clearmargin.points.certification import Term
 
 # The border is as wide as this share of the median slack. Of 0.05 to 2 none is better by more than a point of held-out
 # rows on the tables for tuning.
@@ -40,21 +43,12 @@ _LEAST_GAIN = 1e-9
 _Found = tuple[int, int, FloatArray, float]
 
 
-class Places(Protocol):
-    """The places at which a term may be cut: what it adds below and above each, in ascending order, and its ends."""
-
-    below: FloatArray
-    above: FloatArray
-    low: float
-    high: float
-
-
 class CutSearch:
     """The cells of the cuts chosen so far, and the slack of each row."""
 
     def __init__(
         self,
-        terms: Sequence[Places],
+        terms: Sequence[Term],
         places: IntArray,
         positive: BoolArray,
         weights: FloatArray,

@@ -1,8 +1,9 @@
-"""The JSON form of weighted rules, version 1.
+"""The JSON form of a scorecard: a model document that decides by a sum.
 
-Published as `scorecard.schema.json` beside this file, which refers to the schema of rules. The features, classes
-and rules are a document of rules, as `RuleSet.to_dict` writes it. Numbers have the shortest digits that read back as
-the same float. Nothing that trains models is imported.
+Published as `scorecard.schema.json` beside this file, which refers to the schema of rules. The features, classes and
+rules are a document of rules, as `RuleSet.to_dict` writes it. Numbers have the shortest digits that read back as the
+same float. Nothing that trains models is imported. Two older forms are read: "clearmargin-weighted-rules", and cards
+with proof, which had no header.
 """
 
 from __future__ import annotations
@@ -16,24 +17,35 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import FileDamagedError, FileTooNewError
-from clearmargin.models.model_document import check_model_name, read_fact, read_rules
-from clearmargin.points.scorecard import LinearTerm, Scorecard
-from clearmargin.rules import rules_schema
+from clearmargin.models.model_document import (
+    NAME,
+    VERSION,
+    check_model_name,
+    read_fact,
+    read_rules,
+)
+from clearmargin.points.scorecard import LinearTerm, Proof, Scorecard
+from clearmargin.rules import Box, Rule, RuleSet, rules_schema
 from clearmargin.rules.document import Part, open_document, optional
 from clearmargin.rules.file_writing import read_json
+from clearmargin.rules.interval import Interval
 from clearmargin.rules.space import FeatureSpace
 
-NAME, VERSION = "clearmargin-weighted-rules", 1
+OLD_NAME, DECIDES = "clearmargin-weighted-rules", "sum"
 RULES_ADDRESS = "urn:clearmargin:rules:1"
 
 
 def is_scorecard_document(data: object) -> bool:
-    """Tell whether the plain data of JSON say of themselves that they are weighted rules."""
-    return isinstance(data, Mapping) and data.get("format") == NAME
+    """Tell whether the plain data of JSON say of themselves that they are a scorecard."""
+    if not isinstance(data, Mapping):
+        return False
+    return data.get("format") == OLD_NAME or (
+        data.get("format") == NAME and data.get("decides") == DECIDES
+    )
 
 
 def scorecard_schema() -> dict[str, Any]:
-    """Give the JSON Schema of the form in which weighted rules are written, for programs that are not in Python.
+    """Give the JSON Schema of the form in which scorecards are written, for programs that are not in Python.
 
     Returns
     -------
@@ -44,33 +56,28 @@ def scorecard_schema() -> dict[str, Any]:
     Examples
     --------
     >>> scorecard_schema()["title"]
-    'clearmargin weighted rules, version 1'
+    'clearmargin model that decides by a sum, version 3'
     """
-    schema = _own_schema()
+    text = (
+        resources.files("clearmargin.points").joinpath("scorecard.schema.json").read_text("utf-8")
+    )
+    schema: dict[str, Any] = json.loads(text)
     # As an embedded resource the rules keep their own definitions, to which they refer by their own root.
     schema["$defs"]["rules"] = {"$id": RULES_ADDRESS, **rules_schema()}
     return schema
 
 
-def _own_schema() -> dict[str, Any]:
-    folder = resources.files("clearmargin.points")
-    text = folder.joinpath("scorecard.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
-def write_scorecard(weighted: Scorecard) -> dict[str, Any]:
-    """Put weighted rules into plain data for JSON, exactly."""
+def write_scorecard(card: Scorecard) -> dict[str, Any]:
+    """Put a scorecard into plain data for JSON, exactly."""
     pairs = zip(
-        np.atleast_1d(weighted.intercept).tolist(),
-        np.atleast_2d(weighted.weights).tolist(),
-        strict=True,
+        np.atleast_1d(card.intercept).tolist(), np.atleast_2d(card.weights).tolist(), strict=True
     )
-    names = weighted.space.names
-    return {
+    names = card.space.names
+    document: dict[str, Any] = {
         "format": NAME,
         "version": VERSION,
-        "rules": weighted.rules.to_dict(),
+        "decides": DECIDES,
+        "rules": card.rules.to_dict(),
         "scores": [{"intercept": start, "weights": weights} for start, weights in pairs],
         "linear": [
             {
@@ -78,16 +85,33 @@ def write_scorecard(weighted: Scorecard) -> dict[str, Any]:
                 "coefs": term.coef.reshape(term.n_outputs, -1).tolist(),
             }
             | ({} if term.fill is None else {"fill": term.fill})
-            for term in weighted.linear
+            for term in card.linear
         ],
-        "threshold": weighted.threshold,
+        "threshold": card.threshold,
     }
+    if card.proof is not None:
+        document["proof"] = {
+            "at_least": card.proof.at_least.tolist(),
+            "at_most": card.proof.at_most.tolist(),
+            "limits": list(card.proof.limits),
+            "unit": card.proof.unit,
+            "about": card.proof.about,
+        }
+    return document
 
 
 def read_scorecard(data: object) -> Scorecard:
-    """Take weighted rules out of the plain data of JSON."""
+    """Take a scorecard out of the plain data of JSON."""
+    if isinstance(data, Mapping) and "format" not in data and "cells" in data:
+        return _read_old_card(Part(data))
+    if isinstance(data, Mapping) and data.get("format") == OLD_NAME:
+        open_document(data, OLD_NAME, 1)
+        data = {**data, "format": NAME, "version": VERSION, "decides": DECIDES}
     part = open_document(data, NAME, VERSION)
-    document = part.record("format version rules scores linear threshold", "training facts")
+    document = part.record(
+        "format version decides rules scores linear threshold", "proof training facts"
+    )
+    document["decides"].one_of((DECIDES,))
     rules = read_rules(document["rules"])
     if len(rules.classes) < 2:
         raise document["rules"].error(f"must have at least two classes, not {rules.classes}")
@@ -114,7 +138,57 @@ def read_scorecard(data: object) -> Scorecard:
             np.array(intercepts, dtype=float).reshape(shape),
             terms,
             document["threshold"].number(),
+            optional(document, "proof", _read_proof),
         )
+
+
+def _read_proof(part: Part) -> Proof:
+    entry = part.record("at_least at_most limits unit about")
+    low, high = (_numbers(entry[name], "points") for name in ("at_least", "at_most"))
+    limits = [int(limit) for limit in _numbers(entry["limits"], "limit")]
+    with part.inside():
+        about = entry["about"].text(may_be_empty=True)
+        return Proof(low, high, limits, entry["unit"].number(), about)
+
+
+def _read_old_card(part: Part) -> Scorecard:
+    """Read a card with proof as it was written before it was a scorecard: the cells of each feature."""
+    entry = part.record("features classes cells thresholds unit about")
+    shell = read_rules(entry["features"])
+    space, n = shell.space, len(shell.space)
+    rules, low, high = [], list[float](), list[float]()
+    with part.inside():
+        for item in entry["cells"].items("feature"):
+            own = item.record("feature at_least at_most", "cuts sets missing")
+            j = space.index(own["feature"].text())
+            least, most = (_numbers(own[key], "points") for key in ("at_least", "at_most"))
+            boxes, names = list[Box](), space.categories[j]
+            if names is not None:
+                groups = [
+                    [name.text() for name in group.items("name")]
+                    for group in own["sets"].items("set")
+                ]
+                codes = [[names.index(name) for name in group] for group in groups]
+                boxes = [Box.from_intervals({}, n, {j: group}) for group in codes]
+            else:
+                whole, cuts = bool(space.integer[j]), _numbers(own["cuts"], "cut")
+                edges = [float(space.lower[j]), *cuts, float(space.upper[j])]
+                for k in range(len(edges) - 1):
+                    is_last = k == len(cuts)
+                    end = edges[k + 1] - (whole and not is_last)
+                    interval = Interval(edges[k], end, "both" if whole or is_last else "left")
+                    boxes.append(Box.from_intervals({j: interval}, n))
+            places = [*range(len(boxes))]
+            if "missing" in own:
+                boxes.append(Box.from_intervals({}, n, missing=[j]))
+                places.append(own["missing"].whole())
+            rules += [Rule(box, shell.classes[1]) for box in boxes]
+            low += [least[k] for k in places]
+            high += [most[k] for k in places]
+        limits = [int(limit) for limit in _numbers(entry["thresholds"], "threshold")]
+        about = entry["about"].text(may_be_empty=True)
+        proof = Proof(low, high, limits, entry["unit"].number(), about)
+        return Scorecard.of_proof(RuleSet(rules, space.with_fill(None), shell.classes), proof)
 
 
 def _numbers(part: Part, title: str, least: int = 0) -> list[float]:
@@ -136,7 +210,7 @@ def _read_term(part: Part, space: FeatureSpace) -> LinearTerm:
 
 
 def load_scorecard(path: str | os.PathLike[str]) -> Scorecard:
-    """Read the weighted rules of a model file, and no more than that."""
+    """Read the scorecard of a model file, and no more than that."""
     data = read_json(check_model_name(path))
     try:
         return read_scorecard(data)

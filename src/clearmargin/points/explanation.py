@@ -298,11 +298,12 @@ def _features(card: Scorecard, point: FloatArray) -> Iterator[Contribution]:
     """List what each feature adds on a card, above the least that it can add; and where the score starts."""
     held, least = card.rules.covers(point[None])[0], card.least_points()
     own = np.array([single_feature(rule) for rule in card.rules])
+    shown = {line.name for line in card.card()}
     for j, low in least.items():
         inside = held & (own == j)
         points = float(card.weights[inside].sum()) - low
         proof = None
-        if card.proof is not None and (own == j).sum() > 1:
+        if card.proof is not None and held[own == j].any() and card.space.names[j] in shown:
             proof = tuple(int(c[inside].sum()) for c in (card.proof.at_least, card.proof.at_most))
         if points or proof is not None:
             text, name = value_text(card, j, float(point[j])), card.space.names[j]

@@ -1,4 +1,4 @@
-"""The weighted rules of a fitted model: of a `RuleSVC`, bare or behind an operating threshold of scikit-learn."""
+"""The scorecard of a fitted model, bare or behind an operating threshold of scikit-learn."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from clearmargin.rules.value import FloatArray
 
 
 def scorecard_of(estimator: Any) -> Scorecard | None:
-    """Read the weighted rules that a fitted model predicts by.
+    """Read the scorecard that a fitted model predicts by.
 
     Parameters
     ----------
     estimator : fitted classifier or Scorecard
-        A `RuleSVC`; or a search, a frozen estimator or an operating threshold (`FixedThresholdClassifier`,
-        `TunedThresholdClassifierCV`) around one.
+        A `RuleSVC` or `ScoreRules`; or a search, a frozen estimator or an operating threshold
+        (`FixedThresholdClassifier`, `TunedThresholdClassifierCV`) around one.
 
     Returns
     -------
     Scorecard or None
-        The rules, with the score above which the second class is predicted; None where the model is none over rules, or
-        has steps before it that change the table.
+        The scorecard, with the score above which the second class is predicted; None where the model has none, or has
+        steps before it that change the table.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def scorecard_of(estimator: Any) -> Scorecard | None:
         return weighted
     limit = score_threshold(estimator)
     if limit.positive == 1:
-        # A score at the threshold gets the second class; weighted rules give it above theirs.
+        # A score at the threshold gets the second class; a scorecard gives it above its own.
         return weighted.with_threshold(math.nextafter(limit.value, -math.inf))
     return weighted.with_threshold(-limit.value)
 

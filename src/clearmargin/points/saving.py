@@ -1,4 +1,4 @@
-"""A fitted `RuleSVC` as a file: its weighted rules, and beside them how they were found. Nothing in a file is run."""
+"""A fitted `RuleSVC` as a file: its scorecard, and beside it how it was found. Nothing in a file is run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def write_rule_svc(model: RuleSVC, facts: Mapping[str, Any] | None = None) -> di
 
 
 def model_document(model: Any) -> dict[str, Any]:
-    """Put whatever decides by weighted rules into plain data for JSON."""
+    """Put whatever decides by a scorecard into plain data for JSON."""
     if isinstance(model, RuleSVC):
         return write_rule_svc(model)
     weighted = scorecard_of(model)

@@ -24,9 +24,8 @@ from clearmargin.models.affine_steps import imputed_space
 from clearmargin.models.surface import read_surface
 from clearmargin.models.threshold import operating_scores
 from clearmargin.points.certification import CardDomain, certify_card, draw_rows
-from clearmargin.points.certified_card import CertifiedExplanation, CertifiedScorecard
 from clearmargin.points.engine import Extra, Task
-from clearmargin.points.explanation import PointsExplanation
+from clearmargin.points.explanation import PointsExplanation, explain_points
 from clearmargin.points.fitting import monotone_signs, shortened, weighted_rules, whole_points
 from clearmargin.points.logistic import merit
 from clearmargin.points.rows import TrainingRows
@@ -45,7 +44,7 @@ from clearmargin.rule_base.training import (
 )
 from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import as_label
-from clearmargin.rules.value import BoolArray, FloatArray, is_point
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.part_survey import TableParts
 from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.sampled_fit import fits_a_sample
@@ -115,7 +114,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     max_conditions : {1, 2, 3}, default 2
         Most conditions of a rule.
     certify : bool, default False
-        Whether to make a card with proof, a `CertifiedScorecard`.
+        Whether the card has proof columns.
     max_features : int, optional
         With `certify=True`: make the card of a plane *distilled* to at most so many features, as `RuleExtractor` does.
         The card then proves what that plane says; `distillation_` and the first line of the card tell how often it
@@ -136,8 +135,8 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     ----------
     estimator_ : classifier
         The model.
-    scorecard_ : Scorecard or CertifiedScorecard
-        Rules with points, or the card with proof; print it.
+    scorecard_ : Scorecard
+        Rules with points; print it.
     fidelity_ : float
         Share of the training rows for which the card predicts what the model predicts; with `certify=True` the card
         alone, where it proves nothing with the class that the model predicts most often there. On other rows it will be
@@ -183,7 +182,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     # What is handed on to the model may be routed here.
     __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": None}
 
-    scorecard_: Any  # Scorecard, with certify=True a CertifiedScorecard
+    scorecard_: Scorecard
 
     def __init__(
         self,
@@ -264,7 +263,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
     def _count(self, X: Table) -> tuple[int, int, int, int]:
         """Count rows that the card speaks of, those it decides as the model does, those it decides, and others."""
         if self.certify:
-            codes = self.scorecard_.prove_codes(X)
+            codes = self.prove_codes(X)
             asked = class_codes(self._ask(X), self.classes_)
             decided = codes >= 0
             others = int(asked[~decided].sum())
@@ -451,7 +450,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         X = read_frame(X)
         check_table(X)
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
-        if isinstance(self.scorecard_, CertifiedScorecard):
+        if self.certify:
             return self._decision(X)
         return np.asarray(self.scorecard_.decision_function(self.space_.read(X)))
 
@@ -470,13 +469,13 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             Classes.
         """
         check_is_fitted(self)
-        if not isinstance(self.scorecard_, CertifiedScorecard):
+        if not self.certify:
             return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.intp)])
         X = read_frame(X)
         check_table(X)
         validate_data(self, as_header(X), skip_check_array=True, reset=False)
-        table = self.scorecard_.read(X)
-        codes = self.scorecard_.prove_codes(table, is_read=True)
+        table = self.read(X)
+        codes = self.scorecard_.prove_codes(table)
         # A model that takes no missing values refuses them, also where it has no weight and the class is proved. It is
         # asked about all rows, so that an error names the row by its number.
         if (codes < 0).any() or not np.isfinite(table).all():
@@ -484,21 +483,59 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
             codes = np.where(codes < 0, answers, codes)
         return np.asarray(self.classes_[codes])
 
-    def explain(self, row: Any) -> PointsExplanation | CertifiedExplanation:
-        """Say which points a case has, and from where; see `Scorecard.explain` and `CertifiedScorecard.explain`."""
+    def read(self, X: Any) -> FloatArray:
+        """Read rows as the model takes them, where a category is given by its name and not by its code.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            Numbers and codes of categories, NaN where a value is missing.
+        """
+        space = self.scorecard_.space
+        return Table.read(X).points(space) if any(space.categories) else space.read(X)
+
+    def prove_codes(self, X: Any) -> IntArray:
+        """With `certify=True`, give the position of the class proved for each row, -1 where none is.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n)
+            The rows.
+
+        Returns
+        -------
+        ndarray of int of shape (m,)
+            Positions in `classes_`.
+        """
+        return self.scorecard_.prove_codes(self.read(X))
+
+    def explain(self, x: Any) -> PointsExplanation:
+        """Say what adds up to the points of a case, feature by feature on a card; with `certify=True`, what is proved.
+
+        Parameters
+        ----------
+        x : data frame of one row, series or mapping with the names of features, or array-like of shape (n,) or (1, n)
+            The case, for example ``X.iloc[0]``; by name in any order.
+
+        Returns
+        -------
+        PointsExplanation
+            It reads as a few lines.
+        """
         check_is_fitted(self)
-        card: Scorecard | CertifiedScorecard = self.scorecard_
-        if isinstance(card, Scorecard):
-            return card.explain(row)
-        names, categories = card.space.names, card.space.categories
+        space = self.scorecard_.space
         categorical = [
-            name for name, known in zip(names, categories, strict=True) if known is not None
+            n for n, known in zip(space.names, space.categories, strict=True) if known is not None
         ]
-        case = case_table(row, names, categorical=categorical)
-        told = card.explain(case)
-        return (
-            told if told.is_proved else card.explain(case, as_label(self.predict(case).tolist()[0]))
-        )
+        case = case_table(x, space.names, categorical=categorical)
+        if not self.certify:
+            return self.scorecard_.explain(x)
+        return explain_points(self.scorecard_, case, as_label(self.predict(case).tolist()[0]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

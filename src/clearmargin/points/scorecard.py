@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -339,6 +338,12 @@ class Scorecard(Value):
         plain = self.is_binary and not self.linear and len(self.rules) > 0
         return plain and all(single_feature(rule) is not None for rule in self.rules)
 
+    @property
+    def n_cuts(self) -> int:
+        """Into how many cells more than features the features are cut, without those of missing values."""
+        cells = [_feature(rule) for rule in self.rules if not rule.region.missing]
+        return len(cells) - len(set(cells))
+
     # A score beyond all floats is infinite without a warning.
     @np.errstate(over="ignore", invalid="ignore")
     def decision_function(self, X: Any) -> FloatArray:
@@ -544,28 +549,36 @@ class Scorecard(Value):
         if self.proof is None:
             return card_lines(self.rules, self.weights)
         lines = card_lines(self.rules, self.weights, (self.proof.at_least, self.proof.at_most))
-        count = Counter(line.name for line in lines)
-        # A feature of one cell adds the same everywhere: `notes` says that it has to be inside.
-        return [line for line in lines if count[line.name] > 1]
+        # A feature of one cell adds nothing: `notes` says that it has to be inside.
+        used = {line.name for line in lines if line.proof != (0, 0)}
+        return [line for line in lines if line.name in used]
 
     def least_points(self) -> dict[int, float]:
         """Give the least that each feature of a card can add, which counts as 0 on it; 0 in a card with proof."""
         return least_points(self.rules, self.weights, is_proof=self.proof is not None)
 
     def summary(self) -> str:
-        """Say how the sums decide; of proof columns, what they prove, in two lines."""
+        """Say how the sums of `lines` decide; of proof columns, what they prove, in two lines."""
+        if self.proof is None:
+            limit = self.threshold - np.atleast_1d(self.intercept)[0]
+            return self._decision("points of what holds", float(limit))
+        (few, many), (first, second) = self.proof.limits, map(format_label, self.classes)
+        return (
+            f'{second} is proved if the points "at least" sum to {many} or more\n'
+            f'{first} is proved if the points "at most" sum to {few} or less; else ask the model'
+        )
+
+    def card_summary(self) -> str:
+        """Say how the sums of `card` decide, where the least points of each feature are 0."""
+        if self.proof is not None:
+            return self.summary()
+        start = float(self.intercept) + sum(self.least_points().values())
+        return self._decision("points", self.threshold - start)
+
+    def _decision(self, what: str, limit: float) -> str:
         if not self.is_binary:
             return "The class whose points sum to most"
         first, second = map(format_label, self.classes)
-        if self.proof is not None:
-            few, many = self.proof.limits
-            return (
-                f'{second} is proved if the points "at least" sum to {many} or more\n'
-                f'{first} is proved if the points "at most" sum to {few} or less; else ask the model'
-            )
-        what, limit = "points of what holds", self.threshold - float(self.intercept)
-        if self.is_card:
-            what, limit = "points", limit - sum(self.least_points().values())
         if self.has_points:
             # Whole points exceed the limit from the next whole number on.
             return f"{second} if the {what} sum to {math.floor(limit) + 1} or more (else {first})"
@@ -578,12 +591,12 @@ class Scorecard(Value):
         names, space = self.space.names, self.space
         if self.proof is not None:
             shown = {line.name for line in self.card()}
-            alone = {j: rule for rule in self.rules if names[j := _feature(rule)] not in shown}
+            alone = [j for j in dict.fromkeys(map(_feature, self.rules)) if names[j] not in shown]
             needed = [
                 f"{names[j]} is a known category"
                 if space.categories[j] is not None
-                else f"{names[j]} is within {range_text(*card_range([rule], j))}"
-                for j, rule in alone.items()
+                else f"{names[j]} is within {range_text(*card_range(self.rules, j))}"
+                for j in alone
             ]
             return [f"Proved where, besides, {', '.join(needed)}."] if needed else []
         # A value that is missing or unknown has no cell, and so no points of rules, where no rule asks for it.
@@ -652,7 +665,7 @@ class Scorecard(Value):
             for row in rows
         ]
         notes = [f"  {line}" for note in self.notes() for line in textwrap.wrap(note, _WIDTH)]
-        return "\n".join([*above, self.summary(), *(table if self.card() else []), *notes])
+        return "\n".join([*above, self.card_summary(), *(table if self.card() else []), *notes])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -671,8 +684,9 @@ class Scorecard(Value):
     def _repr_html_(self) -> str:
         from clearmargin.templates import render_macro
 
+        said = self.card_summary() if self.is_card else self.summary()
         about = [] if self.proof is None or not self.proof.about else [self.proof.about]
-        above = render_macro("notebook.html", "lines", items=[*about, *self.summary().split("\n")])
+        above = render_macro("notebook.html", "lines", items=[*about, *said.split("\n")])
         if self.is_card:
             groups = [
                 (name, [(line.text, *line.numbers(4)) for line in group])

@@ -48,7 +48,7 @@ class Scored:
     ----------
     task : Task
         The table.
-    card : Scorecard or CertifiedScorecard
+    card : Scorecard
         The card.
     accuracy : float
         The share of the rows on which the card is right; where a card with proof proves nothing, its machine.
@@ -92,7 +92,7 @@ class Scored:
             **self.task.to_dict(),
             "card": self.card.to_dict(),
             "lines": self._lines(),
-            "decision": self.card.summary(),
+            "decision": self.card.card_summary() if self.card.is_card else self.card.summary(),
             "machine": self.machine,
             "accuracy": self.accuracy,
             "fidelity": self.fidelity,
@@ -101,10 +101,14 @@ class Scored:
 
     def _lines(self) -> list[dict[str, Any]]:
         """Return the lines of the card as plain data."""
-        if not self.is_proved:
+        if not self.card.is_card:
             return [{"condition": line.text, "points": line.points} for line in self.card.lines()]
-        titles = ["feature", "condition", "at_least", "at_most"]
-        return [dict(zip(titles, line, strict=True)) for line in self.card.lines()]
+        titles = [
+            "feature",
+            "condition",
+            *(title.replace(" ", "_") for title in self.card.columns[2:]),
+        ]
+        return [dict(zip(titles, row, strict=True)) for row in self.card.rows()]
 
     @property
     def is_proved(self) -> bool:
@@ -159,8 +163,9 @@ def score_table(
     >>> task = make_task(table, "ill", cv=None)
     >>> trained = train(task, plane=PlaneOptions(nu=1.0))
     >>> print(score_table(task, trained.model, max_cuts=1).card)
-    yes if the points of what holds sum to 1 or more (else no)
-      +1  age > 42
+    yes if the points sum to 1 or more (else no)
+      age  <= 42  0
+           >= 43  1
     """
     task.require_two_classes("a scorecard")
     chosen: dict[str, Any] = {}
@@ -205,7 +210,7 @@ def _certified(
             fitted, _ = _prove(part, None, plane, chosen)
 
             def predict(rows: Any) -> Any:
-                codes = fitted.scorecard_.prove_codes(rows)
+                codes = fitted.prove_codes(rows)
                 counts.append((int((codes >= 0).sum()), len(codes)))
                 return fitted.predict(rows)
 

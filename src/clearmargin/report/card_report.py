@@ -21,7 +21,7 @@ from clearmargin.language.words import (
     share_text,
 )
 from clearmargin.models.fitted import is_fitted, wrapped_layers
-from clearmargin.points import CertifiedScorecard, ScoreRules
+from clearmargin.points import Scorecard, ScoreRules
 from clearmargin.report.page_blocks import Block, Card, Cell, Line, Mark, Para, Section, TableBlock
 from clearmargin.report.pictures import points_bar, two_sided_bar
 from clearmargin.report.sections import rare_sentences
@@ -61,21 +61,21 @@ def card_facts(
     classes = tuple(as_label(label) for label in model.classes_.tolist())
     answers = match_labels(model.predict(X.taken_by(model)), classes)
     true = None if y is None else match_labels(y, classes)
-    is_proof = isinstance(card, CertifiedScorecard)
-    codes = card.prove_codes(X) if is_proof else None
+    is_proof = card.proof is not None
+    codes = model.prove_codes(X) if is_proof else None
     agreed = match_labels(model.estimator_.predict(X.taken_by(model.estimator_)), classes)
     return {
         "kind": "proof" if is_proof else "imitation",
         "machine": type([*wrapped_layers(model.estimator_)][-1]).__name__,
         "threshold": threshold_text(model.estimator_),
-        "about": card.about if is_proof else "",
-        "decides": card.summary().splitlines(),
-        "conditions": card.conditions() if is_proof else "",
+        "about": card.proof.about if card.proof is not None else "",
+        "decides": (card.card_summary() if card.is_card else card.summary()).splitlines(),
+        "conditions": " ".join(card.notes()),
         "classes": list(classes),
-        "cuts": card.n_rules if is_proof else len(card.rules),
+        "cuts": card.n_cuts if is_proof else len(card.rules),
         "lines": _lines(card),
         "rows": len(answers),
-        "proved": None if codes is None else _proved(card, X, codes, true, classes),
+        "proved": None if codes is None else _proved(model, X, codes, true, classes),
         "agreed": int((answers == agreed).sum()),
         "right": None if true is None else int((answers == true).sum()),
         "cases": _cases(model, X, codes, answers, true, cases),
@@ -83,23 +83,28 @@ def card_facts(
     }
 
 
-def _lines(card: Any) -> list[Summary]:
+def _lines(card: Scorecard) -> list[Summary]:
     """Return the lines of the card, both ends of their points where there are two."""
-    if not isinstance(card, CertifiedScorecard):
+    if not card.is_card:
         return [
             {"feature": "", "value": line.text, "low": 0.0, "high": line.points}
             for line in card.lines()
         ]
     return [
-        {"feature": line[0], "value": line[1], "low": float(line[2]), "high": float(line[-1])}
-        for line in card.lines()
+        {
+            "feature": line.name,
+            "value": line.text,
+            "low": float((line.proof or (0.0,))[0]),
+            "high": float(line.values()[-1]),
+        }
+        for line in card.card()
     ]
 
 
 def _proved(
-    card: CertifiedScorecard, X: Table, codes: IntArray, true: Any, classes: tuple[Any, ...]
+    model: ScoreRules, X: Table, codes: IntArray, true: Any, classes: tuple[Any, ...]
 ) -> Summary:
-    inside = card.totals(X)[2]
+    inside = model.scorecard_.totals(model.read(X))[2]
     return {
         "rows": int((codes >= 0).sum()),
         "classes": [
@@ -170,8 +175,7 @@ def _validate(
             made, rows = train_again(train, test)
             table = Table.read(rows)
             predicted.append(match_labels(made.predict(table.taken_by(made)), classes))
-            card = getattr(made, "scorecard_", None)
-            codes = card.prove_codes(table) if isinstance(card, CertifiedScorecard) else None
+            codes = made.prove_codes(table) if getattr(made, "certify", False) else None
             proved.append(np.full(len(test), -1) >= 0 if codes is None else codes >= 0)
     except ClearmarginError as error:
         return {"done": False, "why": str(error)}

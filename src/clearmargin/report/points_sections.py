@@ -18,7 +18,7 @@ Summary = dict[str, Any]
 def points_facts(
     weighted: Scorecard, model: Any, covers: BoolArray, true: IntArray | None
 ) -> Summary:
-    """Gather what weighted rules say: what each line adds, and what became of an expert's rules."""
+    """Gather what a scorecard says: what each line adds, and what became of an expert's rules."""
     number = {label: k for k, label in enumerate(weighted.classes)}
     lines = []
     for line in weighted.lines():
