@@ -235,7 +235,7 @@ def test_auto_proves_where_few_conditions_do_and_measures_elsewhere(wbc, tmp_pat
     assert explain(card, X.iloc[1], X).rule.region == explain(svm, X.iloc[1], X).rule.region
     distilled = ScoreRules(svm, certify=True, max_rules=10, max_features=2).fit(X, y)
     assert explain(distilled, X.iloc[0], X).guarantee == "measured"
-    for model in (RuleSVC(max_rules=4, C=0.1), ScoreRules(LinearSVC(random_state=0))):
+    for model in (RuleSVC(max_rules=4), ScoreRules(LinearSVC(random_state=0))):
         told = explain(model.fit(X, y), X.iloc[0], X)
         assert (told.guarantee, told.label, told.precision > 0.9) == ("measured", "benign", True)
     # A saved model knows the ranges that it was trained on: a few new rows do not narrow them.

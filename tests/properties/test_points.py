@@ -322,7 +322,6 @@ def test_rulesvc_options_do_what_they_say():
     z = (Z[:, :3] > 0.4).all(axis=1)
     three = RuleSVC(2, max_conditions=3, cv=3).fit(Z, z)
     assert (three.rules_[0].n_conditions, three.score(Z, z) > 0.97) == (3, True)
-    assert RuleSVC(2, cv=2, max_bins=2).fit(Z, z).score(Z, z) < three.score(Z, z)
 
 
 @pytest.mark.parametrize(("unit", "offset"), [(1e-12, 0.0), (1e300, 0.0), (1.0, 1.7e9)])
@@ -341,11 +340,11 @@ def test_rulesvc_linear_terms_are_found_in_any_unit(unit, offset, linear):
 
 def test_rulesvc_of_many_conditions_and_many_rows_finds_the_place():
     rng = np.random.default_rng(3)
-    # 14 columns with 126 conditions each: thresholds are thinned out, and moved to the best place in the end.
-    X = rng.permuted(np.tile(np.arange(64.0), (14, 6)), axis=1).T
-    one, two = X[:, 5] > 40.5, (X[:, 5] > 40.5) & (X[:, 2] <= 21.5)
-    assert RuleSVC(1, cv=2, max_conditions=1, max_bins=64).fit(X, one).score(X, one) == 1.0
-    assert RuleSVC(1, cv=2, max_bins=64).fit(X, two).score(X, two) == 1.0
+    # 14 columns with 62 conditions each: thresholds are thinned out, and moved to the best place in the end.
+    X = rng.permuted(np.tile(np.arange(32.0), (14, 12)), axis=1).T
+    one, two = X[:, 5] > 20.5, (X[:, 5] > 20.5) & (X[:, 2] <= 10.5)
+    assert RuleSVC(1, cv=2, max_conditions=1).fit(X, one).score(X, one) == 1.0
+    assert RuleSVC(1, cv=2).fit(X, two).score(X, two) == 1.0
     # Of 60,000 rows a sample chooses the rules, with 500 rows of a rare class, which weigh what all its rows weigh.
     Z = rng.normal(size=(60_000, 2))
     z = (Z[:, 0] + rng.normal(size=60_000)) > 2.9
@@ -377,7 +376,7 @@ def test_rulesvc_of_many_rows_in_a_file_counts_an_experts_rules_on_all_rows(tmp_
     X = pd.DataFrame({"a": rng.integers(0, 9, m), "b": rng.choice([*"uv"], m), "c": np.arange(m)})
     y = np.where((X.a > 4) & (X.b == "u") ^ (rng.random(m) < 0.1), "ill", "well")
     X.assign(y=y).to_parquet(path, row_group_size=50_000)
-    model = RuleSVC(2, cv=2, max_bins=4, rules="c > 1 => ill").fit(scan(path, "y"))
+    model = RuleSVC(2, cv=2, rules="c > 1 => ill").fit(scan(path, "y"))
     assert model.outcome_[0].rule.stats.covered == m - 2
     assert (model.score(X, y) > 0.85, model.n_sampled_rows_ < 101_000) == (True, True)
 
@@ -472,7 +471,7 @@ def test_rulesvc_matches_rules_with_columns_categories_and_files(tmp_path):
 
 def test_rulesvc_comes_back_from_a_file_as_it_was(tmp_path):
     X, y = mixed_table(90)
-    options = {"linear": True, "rules": parse_rules("age > 60 => bad"), "max_bins": np.int64(9)}
+    options = {"linear": True, "rules": parse_rules("age > 60 => bad"), "random_state": np.int64(9)}
     model = RuleSVC(4, cv=3, monotone={"age": 1}, class_weight={"bad": 1, "good": 2}, **options).fit(X, y)  # fmt: skip
     model.facts_ = {"target": "risk", "rows": 90}
     path = save_model(model, tmp_path / "svm.json")
@@ -521,8 +520,8 @@ X40, Y40 = mixed_table(40)
 TWO = parse_rules("n > 2 => b\nc = u => a", space=SPACE, classes=[*"ab"])
 THREE = Scorecard(RuleSet(TWO.rules, SPACE, [*"abc"]), np.ones((3, 2)), np.ones(3))
 OPTIONS = [
-    ("max_rules", 0), ("max_rules", None), ("max_conditions", 4), ("C", -1.0),
-    ("max_bins", 1), ("linear", "yes"), ("class_weight", "even"), ("cv", 1), ("monotone", {"purpose": 1}),
+    ("max_rules", 0), ("max_rules", None), ("max_conditions", 4),
+    ("linear", "yes"), ("class_weight", "even"), ("cv", 1), ("monotone", {"purpose": 1}),
     ("monotone", {"income": 2}), ("monotone", ["income"]), ("monotone", {"incom": 1}), ("rules", 7),
     ("rules", "none.rules"),
 ]  # fmt: skip

@@ -38,15 +38,6 @@ def test_rows_that_count_next_to_nothing_do_not_move_the_threshold_of_points():
     assert (model.predict(X_test) == 0).mean() > 0.87
 
 
-def test_the_cost_that_was_chosen_gives_the_same_machine_again():
-    X, y = gene_table(12)
-    weight = np.full(100, 3.0)
-    model = RuleSVC(2, cv=2).fit(X, y, sample_weight=weight)
-    again = RuleSVC(2, cv=2, C=model.C_).fit(X, y, sample_weight=weight)
-    assert pytest.approx(model.C_) == again.C_
-    assert again.scorecard_ == model.scorecard_
-
-
 def test_a_card_with_proof_names_a_missing_value_by_its_row():
     X, y = gene_table(20)
     card = ScoreRules(certify=True).fit(X, y)

@@ -53,9 +53,7 @@ class Choice:
     results: dict[str, Any]
 
 
-def settings_up_to(
-    most: int, C: float | None, max_conditions: int, *, least: int = 1
-) -> list[Setting]:
+def settings_up_to(most: int, max_conditions: int, *, least: int = 1) -> list[Setting]:
     """List the settings to try, preferred ones first."""
     numbers = {max(1, round(most * share)) for share in _SHARES} | {1, least}
     return [
@@ -63,7 +61,7 @@ def settings_up_to(
         for conditions in range(max_conditions, 0, -1)
         for n in sorted(numbers, reverse=True)
         if n <= most
-        for cost in (COSTS if C is None else (C,))
+        for cost in COSTS
     ]
 
 

@@ -48,8 +48,6 @@ class RuleFit:
     experts: Experts | None
     max_rules: int
     max_conditions: int
-    max_bins: int
-    C: float | None
     linear: bool | str
     monotone: Mapping[str, int] | None
     points: bool
@@ -81,7 +79,7 @@ class RuleFit:
                 f"every step, which takes too long beyond {_MOST_FREE:,}; give linear=True, which chooses among "
                 "them, or leave out columns"
             )
-        bins = Bins.of_table(space, rows.values, self.max_bins)
+        bins = Bins.of_table(space, rows.values)
         codes, mean = bins.codes(rows.values), float(rows.weight.mean())
         plane = [] if linear is None else [linear.columns(rows.values, monotone, is_free=is_free)]
         n_experts = 0 if experts is None else len(experts.rules)
@@ -101,12 +99,11 @@ class RuleFit:
             )
             voted = with_experts and has_vote
             most = self.max_rules - (n_experts if voted else 0)
-            C = None if self.C is None else float(self.C) * mean
             if not folds:
                 best = None, with_experts, task
-                self.setting = Setting(most, C or COSTS[0], self.max_conditions)
+                self.setting = Setting(most, COSTS[0], self.max_conditions)
                 break
-            tried = settings_up_to(most, C, self.max_conditions, least=0 if is_free or voted else 1)
+            tried = settings_up_to(most, self.max_conditions, least=0 if is_free or voted else 1)
             found = choose_setting(task.take(sample, factor), tried, folds, self.progress)
             if best is None or best[0] is None or found.merit > best[0].merit:
                 best = found, with_experts, task

@@ -22,7 +22,7 @@ from clearmargin.points.rows import read_rows
 from clearmargin.points.scorecard import Scorecard
 from clearmargin.progress import Progress, all_or_nothing
 from clearmargin.rule_base.base import check_table
-from clearmargin.rule_base.options import Choice, Option, PositiveNumber, WholeNumber, check_options
+from clearmargin.rule_base.options import Choice, Option, WholeNumber, check_options
 from clearmargin.rule_base.training import read_labels
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -55,10 +55,6 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_conditions : {1, 2, 3}, default 2
         Most conditions of a rule. An interval on one feature is two conditions. Rules of fewer conditions are tried as
         well, and taken where they are better on rows not seen.
-    C : float, optional
-        Cost of a unit of loss of one row. By default chosen by cross-validation.
-    max_bins : int, default 32
-        Most bins of a column: thresholds lie between neighbouring values, at quantiles where there are more places.
     linear : {False, True, "free"}, default False
         Linear terms beside the rules, of standardised columns: True for terms that are chosen and counted like rules,
         "free" for a whole plane that is not counted.
@@ -68,7 +64,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         know, and the machine is averaged with the vote of the rules, unless that is wrong more often than right; see
         `clearmargin.points.beside`. All of them have to find room in `max_rules` for that. Two classes only.
     class_weight : mapping from class to weight, "balanced" or None, default None
-        Factors of C for each class. Settings are chosen by the accuracy with these weights, which is the balanced
+        Weights of the classes. Settings are chosen by the accuracy with these weights, which is the balanced
         accuracy for "balanced".
     monotone : mapping from feature to {-1, 1}, optional
         Features whose rise must not lower (1), or raise (-1), the score of ``classes_[1]``. Two classes only.
@@ -92,7 +88,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : float or ndarray of shape (n_classes,)
         What is added everywhere.
     C_ : float
-        The cost of a unit of loss of one row: `C`, or what was chosen.
+        The cost of a unit of loss of one row, which was chosen.
     cv_results_ : dict of ndarrays
         What cross-validation tried and scored, in the form of scikit-learn; empty where a class has a single row.
     cv_score_ : float
@@ -127,6 +123,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Of more than 5,000 rows, few rules are chosen on a sample of about as many, in which a rare class has 500 rows if it
     can; which rows these are depends on what they hold. Weights are those of all rows.
 
+    A column has at most 32 bins: thresholds lie between neighbouring values, at quantiles where there are more places.
     A condition on a missing value, or on a category that no training row had, is false. Each fold chooses its rules
     from its training rows alone, thresholds apart; since the best setting is taken, `cv_score_` is a little above
     chance on noise. Cross-validation of the whole classifier is not.
@@ -146,8 +143,6 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _options: ClassVar[Mapping[str, Option]] = {
         "max_rules": WholeNumber(1),
         "max_conditions": Choice(1, 2, 3),
-        "C": PositiveNumber(optional=True),
-        "max_bins": WholeNumber(2),
     }
 
     def __init__(
@@ -155,8 +150,6 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_rules: int = 15,
         *,
         max_conditions: int = 2,
-        C: float | None = None,
-        max_bins: int = 32,
         linear: bool | str = False,
         rules: RuleSource | None = None,
         class_weight: Any = None,
@@ -168,8 +161,6 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ):
         self.max_rules = max_rules
         self.max_conditions = max_conditions
-        self.C = C
-        self.max_bins = max_bins
         self.linear = linear
         self.rules = rules
         self.class_weight = class_weight
@@ -200,7 +191,7 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (m,)
             The classes.
         sample_weight : array-like of shape (m,), optional
-            Weights of the rows, as factors of C: 2 counts like two equal rows, 0 like none.
+            Weights of the rows: 2 counts like two equal rows, 0 like none.
         groups : array-like of shape (m,), optional
             Rows with the same value are never in both parts of a fold.
         times : array-like of shape (m,), optional
@@ -228,8 +219,6 @@ class RuleSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             experts,
             int(self.max_rules),
             int(self.max_conditions),
-            int(self.max_bins),
-            self.C,
             self.linear,
             self.monotone,
             self.points,

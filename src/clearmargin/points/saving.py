@@ -21,6 +21,8 @@ from clearmargin.points.rule_svc import RuleSVC
 from clearmargin.rules import RuleSet
 from clearmargin.rules.document import Part, optional
 
+# Parameters that there were once, in documents that are still read.
+_RETIRED = ("C", "max_bins")
 # Numbers that a fitted machine knows, and what stands for those that are left out.
 _FIGURES = {"C_": math.nan, "cv_score_": math.nan, "vote_share_": 0.0}
 
@@ -121,10 +123,9 @@ def _read_training(part: Part) -> dict[str, Part]:
 def _read_parameters(part: Part) -> dict[str, Any]:
     known = RuleSVC().get_params(deep=False)
     for name, value in part.entries().items():
-        if name not in known:
+        if name not in known and name not in _RETIRED:
             raise value.error("is no parameter of RuleSVC")
-    parameters: dict[str, Any] = part.data
-    return parameters
+    return {name: value for name, value in part.data.items() if name in known}
 
 
 def _read_calibration(part: Part) -> list[list[float]]:
