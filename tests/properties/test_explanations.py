@@ -33,7 +33,7 @@ from clearmargin import (
     load_model,
     save_model,
 )
-from clearmargin.datasets import load_wbc
+from clearmargin.datasets import load_pima, load_wbc
 from clearmargin.exceptions import ClearmarginError
 
 
@@ -322,3 +322,15 @@ def test_explain_refuses_by_name_what_it_cannot_do(wbc):
     for act, word in refused:
         with pytest.raises(ClearmarginError, match=word):
             act()
+
+
+def test_explain_of_a_model_with_points_gives_what_adds_up_to_the_score():
+    X, y = load_pima(return_X_y=True)
+    model = RuleSVC(max_rules=6).fit(X, y)
+    for k in (0, 5):
+        why = explain(model, X.iloc[k], X)
+        total = sum(part.points for part in why.points.parts)
+        assert total == pytest.approx(model.decision_function(X.iloc[[k]])[0])
+        assert why.points == model.explain(X.iloc[k])
+        assert why.to_dict()["points"]["class"] == why.label
+    assert explain(LPSVC().fit(X.fillna(0), y), X.fillna(0).iloc[0], X.fillna(0)).points is None

@@ -27,6 +27,7 @@ from clearmargin.models.kernel_machine import KernelMachine, read_machine
 from clearmargin.models.planes import Planes
 from clearmargin.models.surface import Surface, read_surface
 from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
+from clearmargin.points.reading import scorecard_of
 from clearmargin.rule_base.base import RuleBasedClassifier, has_unknown_category
 from clearmargin.rule_base.explanation import Explanation, imputed_values
 from clearmargin.rule_base.options import Choice, Share, WholeNumber
@@ -83,7 +84,8 @@ def explain(
     Explanation
         It reads as sentences that say which of the two it is. `rule`, `guarantee`, `precision`, `precision_bound`,
         `coverage` and `is_fewest` are its parts; the last tells whether no fewer conditions are enough for sure. They
-        are for two classes, and mostly for more; not where classes win by votes of pairs, nor of kernel machines.
+        are for two classes, and mostly for more; not where classes win by votes of pairs, nor of kernel machines. Of a
+        model that adds up points, such as `RuleSVC`, `points` has all that adds up to the score.
 
     See Also
     --------
@@ -185,7 +187,13 @@ def _explained(
         return explainer.by_planes(machine)
     if machine is not None:
         return [explainer.by_kernel(machine, k) for k in range(len(asked))]
-    return [explainer.measured(k) for k in range(len(asked))]
+    told = [explainer.measured(k) for k in range(len(asked))]
+    card = scorecard_of(model)
+    if card is None:
+        return told
+    cases_given = [asked.take(np.array([k])).given for k in range(len(asked))]
+    explained = zip(told, cases_given, strict=True)
+    return [replace(each, points=card.explain(given)) for each, given in explained]
 
 
 def _model_inside(model: Any) -> Any:

@@ -59,6 +59,9 @@ class Explanation:
     is_fewest : bool, optional
         Of "sufficient" and "measured": whether it is sure that no fewer features are enough, and of "measured" that no
         other conditions on as many cover more rows of the search. None for other kinds, which are not about that.
+    points : PointsExplanation, optional
+        Of a model that adds up points, what `clearmargin.explain` gives, too: all that adds up to the score, and the
+        single changes that would give the case another class.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Explanation:
     stands_in: str = ""
     notes: tuple[str, ...] = ()
     is_fewest: bool | None = None
+    points: Any = None
 
     @property
     def guarantee(self) -> str:
@@ -204,6 +208,7 @@ class Explanation:
             "precision": _known(self.precision),
             "precision_bound": _known(self.precision_bound),
             "text": self.text,
+            **({} if self.points is None else {"points": self.points.to_dict()}),
         }
 
     def __str__(self) -> str:

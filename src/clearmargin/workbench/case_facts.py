@@ -307,7 +307,7 @@ def explained_case(version: Version, row: int) -> dict[str, Any]:
         "text": found.text,
         "guarantee": found.guarantee,
         "rule": format_rule(found.rule, opened.space),
-        "points": None if machine.weighted is None else str(machine.weighted.explain(case)),
+        "points": None if found.points is None else str(found.points),
     }
 
 
