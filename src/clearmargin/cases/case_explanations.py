@@ -102,7 +102,7 @@ def explain(
     >>> why.label, why.guarantee, why.n_conditions
     ('benign', 'measured', 2)
     """
-    return _explained(model, case, X, precision, max_conditions, guarantee, is_one=True)[0]
+    return _explained(model, case, X, (precision, max_conditions, guarantee), is_one=True)[0]
 
 
 def explain_many(
@@ -139,20 +139,14 @@ def explain_many(
     >>> [each.guarantee for each in explain_many(model, X.iloc[:3], X, max_conditions=2)]
     ['measured', 'measured', 'measured']
     """
-    return _explained(model, cases, X, precision, max_conditions, guarantee, is_one=False)
+    return _explained(model, cases, X, (precision, max_conditions, guarantee), is_one=False)
 
 
 def _explained(
-    model: Any,
-    cases: Any,
-    X: Any,
-    precision: Any,
-    max_conditions: int | None,
-    guarantee: str,
-    *,
-    is_one: bool,
+    model: Any, cases: Any, X: Any, options: tuple[Any, Any, Any], *, is_one: bool
 ) -> list[Explanation]:
     """Read model, cases and rows, and explain the cases by proofs where there are some."""
+    precision, max_conditions, guarantee = options
     if not hasattr(model, "predict"):
         raise InvalidValueError(
             f"{type(model).__name__} has no predict; pass a fitted classifier to be explained"

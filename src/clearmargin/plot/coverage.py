@@ -14,7 +14,6 @@ from clearmargin.plot.canvas import (
     fit_line,
     open_axes,
     share_text,
-    size_of,
 )
 from clearmargin.plot.drawn_rules import read_classes, rules_to_draw
 from clearmargin.rules import RuleSet
@@ -54,9 +53,7 @@ def plot_coverage(
     ax = open_axes(ax, layout="constrained")
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-    most = max(len(curve) for curve in curves.values())
-    right = 1.02 * most
-    ax.set(xlim=(0.0, right), ylim=(0.0, 1.03))
+    ax.set(xlim=(0.0, 1.02 * max(map(len, curves.values()))), ylim=(0.0, 1.03))
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
@@ -64,20 +61,15 @@ def plot_coverage(
     colours = class_colours(list(curves))
     for k, (label, curve) in enumerate(curves.items()):
         steps, style = np.concatenate([[0.0], curve]), _STYLES[k % len(_STYLES)]
-        ax.step(range(len(steps)), steps, where="post", color=colours[label], ls=style, lw=2)
+        name = fit_line(plain(label), _WIDEST_LABEL, _SIZE)
+        count = f"{len(curve)} rule{'s' * (len(curve) != 1)}"
+        known: dict[str, Any] = {"label": f"{name}\n{share_text(float(steps[-1]))}, {count}"}
+        known |= {"color": colours[label], "ls": style, "lw": 2}
+        ax.step(range(len(steps)), steps, where="post", **known)
         ax.plot(len(curve), steps[-1], "o", color=colours[label], ms=5, clip_on=False)
-    # Each curve is named at the right, at the height of its end or below the name of the one above.
-    ends = {label: float(curve[-1]) if len(curve) else 0.0 for label, curve in curves.items()}
-    at, gap = np.inf, 2.7 * _SIZE / (72 * size_of(ax)[1]) * np.ptp(ax.get_ylim())
-    for label in sorted(ends, key=lambda label: -ends[label]):
-        end, n, colour = ends[label], len(curves[label]), colours[label]
-        at = min(end, at - gap)
-        count = "1 rule" if n == 1 else f"{n} rules"
-        summary = f"{share_text(end)}, {count}" if n else "no rules"
-        name, joint = fit_line(plain(label), _WIDEST_LABEL, _SIZE, bold=True), right * 1.03
-        ax.plot([n, right, joint], [end, end, at], color=colour, lw=0.8, ls=":", clip_on=False)
-        text = ax.text(joint * 1.01, at, f"{name}\n{summary}", size=_SIZE, color=colour)
-        text.set(va="center", **VERBATIM)
+    key: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+    for text in ax.legend(fontsize=_SIZE, **key).get_texts():
+        text.set(**VERBATIM)
     return ax
 
 

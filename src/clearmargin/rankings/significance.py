@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
-from scipy.stats import hypergeom
+from scipy.stats import false_discovery_control, hypergeom
 
 from clearmargin.rule_base.leverage_search import Found
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Words, pack_bits
@@ -97,9 +97,8 @@ def holm(p: FloatArray, n_tests: int | None = None) -> FloatArray:
 
 def q_values(p: FloatArray, n_tests: int) -> FloatArray:
     """Compute q-values (Benjamini, Hochberg) of some of so many tests: of those <= a, a share a is false on average."""
-    order = np.argsort(p, kind="stable")[::-1]
-    q = np.empty_like(p)
-    q[order] = np.minimum.accumulate(p[order] * (float(n_tests) / np.arange(len(p), 0, -1)))
+    # The others have p-values of 1.
+    q = false_discovery_control(p) * (float(n_tests) / max(1, len(p)))
     return np.minimum(q, 1.0)
 
 
