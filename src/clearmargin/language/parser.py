@@ -39,60 +39,42 @@ _COMPARISONS = frozenset({"<=", "<", ">=", ">", "="})
 _SIGNS = frozenset({"+", "-"})
 _IN_SUMS = frozenset({"+", "-", "*"})
 
-Statement = RuleNode | FeatureNode | ClassesNode
-
 
 def parse_tree(source: Source) -> Tree:
     """Read a whole text as a tree of what was written."""
-    tree = Tree()
-    declared: set[str] = set()
+    tree, declared = Tree(), set[str]()
+    mistakes = source.recovery.mistakes
     for start, end in source.lines():
+        n_before = len(mistakes)
         with source.recovery:
-            statement = _parse_line(source, start, end)
-            if statement is not None:
-                _add_statement(tree, source, statement, declared)
+            tokens = scan_line(source, start, end)
+            n_scanned = len(mistakes)
+            if tokens[0].kind != "end":
+                with source.recovery:
+                    _parse_line(source, tokens, tree, declared)
+            if (
+                n_scanned > n_before
+            ):  # what follows from unreadable characters is no mistake of its own
+                del mistakes[n_scanned:]
     return tree
 
 
-def _add_statement(tree: Tree, source: Source, statement: Statement, declared: set[str]) -> None:
-    if isinstance(statement, RuleNode):
-        tree.rules.append(statement)
-    elif isinstance(statement, ClassesNode):
-        if tree.classes is not None:
-            raise source.error(
-                "the classes are declared twice", start=statement.start, end=statement.end
-            )
-        tree.classes = statement
-    else:
-        name = statement.name
+def _parse_line(source: Source, tokens: list[Token], tree: Tree, declared: set[str]) -> None:
+    cursor = Cursor(source, tokens)
+    if is_declaration(cursor, "feature"):
+        feature = parse_feature(cursor)
+        name = feature.name
         if name.text in declared:
             raise source.error("this feature is declared twice", name.start, name.end)
         declared.add(name.text)
-        tree.features.append(statement)
-
-
-def _parse_line(source: Source, start: int, end: int) -> Statement | None:
-    mistakes = source.recovery.mistakes
-    n_before = len(mistakes)
-    tokens = scan_line(source, start, end)
-    if tokens[0].kind == "end":
-        return None
-    n_scanned = len(mistakes)
-    statement: Statement | None = None
-    with source.recovery:
-        statement = _parse_tokens(source, tokens)
-    if n_scanned > n_before:  # what follows from unreadable characters is no mistake of its own
-        del mistakes[n_scanned:]
-    return statement
-
-
-def _parse_tokens(source: Source, tokens: list[Token]) -> Statement:
-    cursor = Cursor(source, tokens)
-    if is_declaration(cursor, "feature"):
-        return parse_feature(cursor)
-    if is_declaration(cursor, "classes"):
-        return parse_classes(cursor)
-    return _parse_rule(cursor)
+        tree.features.append(feature)
+    elif is_declaration(cursor, "classes"):
+        classes = parse_classes(cursor)
+        if tree.classes is not None:
+            raise source.error("the classes are declared twice", classes.start, classes.end)
+        tree.classes = classes
+    else:
+        tree.rules.append(_parse_rule(cursor))
 
 
 def _parse_rule(cursor: Cursor) -> RuleNode:
@@ -153,21 +135,13 @@ def _after_class(cursor: Cursor) -> str:
 
 
 def parse_premise(cursor: Cursor) -> list[Condition]:
-    """Read the conditions before ``=>``; none for ``true``."""
+    """Read conditions joined by ``and``, up to ``=>``, none for ``true``; after a mistake, from the next ``and`` on."""
     if cursor.token.kind == "=>":
         cursor.fail("nothing before '=>'; a rule without condition is written 'true => ...'")
+    conditions: list[Condition] = []
     if cursor.token.kind == "true" and cursor.following.kind == "=>":
         cursor.take()
-        return []
-    conditions = _parse_conditions(cursor)
-    if cursor.token.kind != "=>":  # only behind a mistake
-        cursor.fail(_after_condition(cursor))
-    return conditions
-
-
-def _parse_conditions(cursor: Cursor) -> list[Condition]:
-    """Read conditions joined by ``and``, up to ``=>``; after a mistake, from the next ``and`` on."""
-    conditions: list[Condition] = []
+        return conditions
     while True:
         with cursor.source.recovery:
             conditions.append(_parse_condition(cursor))
@@ -177,8 +151,11 @@ def _parse_conditions(cursor: Cursor) -> list[Condition]:
         while cursor.token.kind not in {"and", "=>", "end"}:
             cursor.take()
         if cursor.token.kind != "and":
-            return conditions
+            break
         cursor.take()
+    if cursor.token.kind != "=>":  # only behind a mistake
+        cursor.fail(_after_condition(cursor))
+    return conditions
 
 
 def _after_condition(cursor: Cursor) -> str:
@@ -280,14 +257,12 @@ def _parse_membership(cursor: Cursor) -> Membership:
     cursor.take()
     if cursor.token.kind == "[":
         cursor.fail("a set is written {a, b}; for an interval write 3 <= x <= 5")
-    cursor.expect("{", "after 'in'")
-    if cursor.token.kind == "}":
-        cursor.fail("an empty set of categories covers nothing")
-    members = [cursor.take_category()]
-    while cursor.token.kind == ",":
+    if cursor.token.kind != "{":
+        cursor.expect("{", "after 'in'")
+    if cursor.following.kind == "}":
         cursor.take()
-        members.append(cursor.take_category())
-    cursor.expect("}", "after the categories")
+        cursor.fail("an empty set of categories covers nothing")
+    members = _take_categories(cursor)
     return Membership(feature, members, feature.start, cursor.last_end)
 
 
@@ -320,17 +295,7 @@ def _parse_match(cursor: Cursor) -> Sum:
 
 
 def _parse_sum(cursor: Cursor) -> Sum:
-    token = cursor.token
-    start = token.start
-    # Most sides are one number or one name.
-    if cursor.following.kind not in _IN_SUMS:
-        if token.kind == "number":
-            value = number_value(cursor.source, cursor.take())
-            return Sum((), value, start, token.end)
-        if token.kind == "name":
-            cursor.take()
-            alone = Name(token.text, start, token.end)
-            return Sum(((1.0, alone),), 0.0, start, alone.end, alone)
+    start = cursor.token.start
     terms: list[tuple[float, Name]] = []
     constant = 0.0
     only: Name | None = None
@@ -441,26 +406,27 @@ def parse_feature(cursor: Cursor) -> FeatureNode:
 
 
 def _parse_part(cursor: Cursor, node: FeatureNode) -> None:
+    kind, following = cursor.token.kind, cursor.following.kind
     if cursor.is_word("integer"):
-        _once(cursor, node.is_integer)
-        cursor.take()
+        _begin(cursor, node.is_integer)
         node.is_integer = True
     elif cursor.is_word("unit"):
-        _once(cursor, node.unit is not None)
-        cursor.take()
+        _begin(cursor, node.unit is not None)
         node.unit = cursor.take_name("a unit").text
     elif cursor.is_word("fill"):
-        _once(cursor, node.fill is not None)
-        cursor.take()
+        _begin(cursor, node.fill is not None)
         node.fill = cursor.take_category()
-    elif cursor.token.kind == "in" and cursor.following.kind == "[":
-        _once(cursor, node.lower is not None)
-        cursor.take()
+    elif kind == "in" and following == "[":
+        _begin(cursor, node.lower is not None)
         _parse_range(cursor, node)
-    elif cursor.token.kind == "in" and cursor.following.kind == "{":
-        _once(cursor, node.categories is not None)
-        cursor.take()
-        _parse_categories(cursor, node)
+    elif kind == "in" and following == "{":
+        _begin(cursor, node.categories is not None)
+        categories: dict[str, Name] = {}
+        for name in _take_categories(cursor):
+            if name.text in categories:
+                raise cursor.source.error("this category is listed twice", name.start, name.end)
+            categories[name.text] = name
+        node.categories = list(categories.values())
     else:
         cursor.fail(
             "expected 'integer', 'in [low, high]', 'in {a, b}', 'unit ...' or 'fill ...', "
@@ -468,9 +434,11 @@ def _parse_part(cursor: Cursor, node: FeatureNode) -> None:
         )
 
 
-def _once(cursor: Cursor, is_known: bool) -> None:
+def _begin(cursor: Cursor, is_known: bool) -> None:
+    """Take the first word of a part of a declaration, which has each part once."""
     if is_known:
         cursor.fail("this was said before in the same line")
+    cursor.take()
 
 
 def _parse_range(cursor: Cursor, node: FeatureNode) -> None:
@@ -498,19 +466,15 @@ def _take_bound(cursor: Cursor) -> float:
     return sign * math.inf
 
 
-def _parse_categories(cursor: Cursor, node: FeatureNode) -> None:
+def _take_categories(cursor: Cursor) -> list[Name]:
+    """Take categories in braces."""
     cursor.take()
     names = [cursor.take_category()]
     while cursor.token.kind == ",":
         cursor.take()
         names.append(cursor.take_category())
     cursor.expect("}", "after the categories")
-    seen = set()
-    for name in names:
-        if name.text in seen:
-            raise cursor.source.error("this category is listed twice", name.start, name.end)
-        seen.add(name.text)
-    node.categories = names
+    return names
 
 
 class Cursor:

@@ -36,6 +36,7 @@ from clearmargin.rules.polyhedron import MatrixBudget, Polyhedron
 from clearmargin.rules.rule import Label, Region, Rule, as_label
 from clearmargin.rules.ruleset import RuleSet
 from clearmargin.rules.space import FeatureSpace
+from clearmargin.rules.value import BoolArray, FloatArray
 
 
 def parse_rules(
@@ -462,27 +463,22 @@ class _Usage:
 
 
 class Row(NamedTuple):
-    """One inequality: the weights of some features, times their values, are <= (or <) a limit."""
+    """One inequality, and where it is written: weights of some features, times their values, are <= (or <) a limit."""
 
     weights: dict[int, float]
     limit: float
     is_strict: bool
-
-
-class Limits(NamedTuple):
-    """Plain bounds of one feature, and the condition that says so."""
-
-    feature: int
-    low: float
-    high: float
-    low_is_open: bool
-    high_is_open: bool
     written: Bound | Chain
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is a plain bound of one feature."""
+        return len(self.weights) == 1 and abs(next(iter(self.weights.values()))) == 1
 
 
 def make_region(rule: RuleNode, words: Vocabulary) -> Region:
     """Make the region of a premise."""
-    found: list[Limits | Row] = []
+    rows: list[Row] = []
     sets: dict[int, set[int]] = {}
     missing: dict[int, Missing] = {}
     for condition in rule.conditions:
@@ -495,13 +491,50 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
                 _narrow_set(sets, choice, condition, words)
             else:
                 assert isinstance(condition, Bound | Chain)
-                found.extend(compared(condition, words))
-    if missing:
-        _check_missing(missing, found, sets, words)
-    plain = [item for item in found if isinstance(item, Limits)]
-    if len(plain) == len(found):
-        return _make_box(rule, plain, sets, missing, words)
-    return _make_polyhedron(rule, found, sets, missing, words)
+                rows.extend(_compare(condition, words))
+    needed = {*sets, *(j for row in rows for j in row.weights)}
+    for j, condition in missing.items():
+        if condition.is_missing and j in needed:
+            raise _contradiction(j, condition, words)
+    absent = [j for j, node in missing.items() if node.is_missing]
+    known = [j for j, node in missing.items() if not node.is_missing]
+    n, is_box = len(words.space), all(row.is_bound for row in rows)
+    if not words.budget.take(3 * n if is_box else len(rows) * n):
+        raise words.source.error(
+            f"with this premise the rules take more than {words.budget.gigabytes} GB over {n} features; read the "
+            "rules in parts, each over the features it needs",
+            rule.start,
+            rule.end,
+        )
+    if is_box:
+        return Box(*_narrowed(rows, words), sets, absent, known)
+    A = np.zeros((len(rows), n))
+    for i, row in enumerate(rows):
+        A[i, list(row.weights)] = list(row.weights.values())
+    limits = [row.limit for row in rows]
+    strict = np.array([row.is_strict for row in rows], dtype=np.bool_)
+    return Polyhedron(A, limits, strict, sets, absent, known)
+
+
+def _narrowed(
+    rows: Sequence[Row], words: Vocabulary
+) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    """Return the bounds that hold together, and whether each belongs to the box; of equal ones the open one."""
+    n = len(words.space)
+    lower, upper = np.full(n, -math.inf), np.full(n, math.inf)
+    lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
+    for row in rows:
+        ((j, weight),) = row.weights.items()
+        value = weight * row.limit
+        ends, closed = (upper, upper_closed) if weight > 0 else (lower, lower_closed)
+        if value == ends[j]:
+            closed[j] &= not row.is_strict
+        elif weight * value < weight * ends[j]:
+            ends[j], closed[j] = value, not row.is_strict
+        both_closed = lower_closed[j] and upper_closed[j]
+        if lower[j] > upper[j] or (lower[j] == upper[j] and not both_closed):
+            raise _contradiction(j, row.written, words)
+    return lower, upper, lower_closed, upper_closed
 
 
 def _note_missing(missing: dict[int, Missing], condition: Missing, words: Vocabulary) -> None:
@@ -517,48 +550,11 @@ def _note_missing(missing: dict[int, Missing], condition: Missing, words: Vocabu
         )
 
 
-def _check_missing(
-    missing: dict[int, Missing],
-    found: Sequence[Limits | Row],
-    sets: dict[int, set[int]],
-    words: Vocabulary,
-) -> None:
-    """Raise if a value that must be missing has another condition, which it cannot meet."""
-    needed = set(sets)
-    for item in found:
-        needed |= {item.feature} if isinstance(item, Limits) else set(item.weights)
-    for feature, condition in missing.items():
-        if condition.is_missing and feature in needed:
-            raise _contradiction(feature, condition, words)
-
-
 def _contradiction(feature: int, condition: Condition, words: Vocabulary) -> RuleSyntaxError:
     return words.source.error(
         f"no value of {shown(words.space.names[feature])} is left: the conditions contradict each other",
         condition.start,
         condition.end,
-    )
-
-
-def _listed(missing: dict[int, Missing], is_missing: bool) -> list[int]:
-    return [feature for feature, node in missing.items() if node.is_missing is is_missing]
-
-
-def compared(condition: Bound | Chain, words: Vocabulary) -> list[Limits | Row]:
-    """Read a comparison of numbers as plain bounds and linear inequalities."""
-    if isinstance(condition, Bound):
-        return [_limits(condition, words)]
-    return list(_compare(condition, words))
-
-
-def _limits(bound: Bound, words: Vocabulary) -> Limits:
-    return Limits(
-        words.numeric_feature(bound.feature),
-        bound.low,
-        bound.high,
-        bound.low_is_open,
-        bound.high_is_open,
-        bound,
     )
 
 
@@ -579,25 +575,20 @@ def _narrow_set(
         )
 
 
-def _compare(chain: Chain, words: Vocabulary) -> Iterator[Limits | Row]:
-    """Read the comparisons of a chain one by one; ``=`` says >= and <=, in this order."""
-    for k, sign in enumerate(chain.signs):
-        weights, limit = _move_left(chain.sums[k], chain.sums[k + 1], words)
-        if len(weights) == 1 and abs(next(iter(weights.values()))) == 1:
-            yield _as_limits(weights, limit, sign, chain)
-            continue
+def _compare(condition: Bound | Chain, words: Vocabulary) -> Iterator[Row]:
+    """Read a comparison of numbers as inequalities; ``=`` says >= and <=, in this order."""
+    if isinstance(condition, Bound):
+        j = words.numeric_feature(condition.feature)
+        if condition.low > -math.inf:
+            yield Row({j: -1.0}, -condition.low, condition.low_is_open, condition)
+        if condition.high < math.inf:
+            yield Row({j: 1.0}, condition.high, condition.high_is_open, condition)
+        return
+    for k, sign in enumerate(condition.signs):
+        weights, limit = _move_left(condition.sums[k], condition.sums[k + 1], words)
         if sign == "=":
-            yield Row({j: -weight for j, weight in weights.items()}, -limit, False)
-        yield Row(weights, limit, sign == "<")
-
-
-def _as_limits(weights: dict[int, float], limit: float, sign: str, chain: Chain) -> Limits:
-    ((feature, weight),) = weights.items()
-    value = weight * limit
-    low = value if weight < 0 or sign == "=" else -math.inf
-    high = value if weight > 0 or sign == "=" else math.inf
-    is_open = sign == "<"
-    return Limits(feature, low, high, is_open and weight < 0, is_open and weight > 0, chain)
+            yield Row({j: -weight for j, weight in weights.items()}, -limit, False, condition)
+        yield Row(weights, limit, sign == "<", condition)
 
 
 def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, float], float]:
@@ -618,84 +609,3 @@ def _move_left(left: Sum, right: Sum, words: Vocabulary) -> tuple[dict[int, floa
             "no feature is left in this comparison: the weights cancel out", left.start, right.end
         )
     return kept, limit
-
-
-def _make_box(
-    rule: RuleNode,
-    found: Sequence[Limits],
-    sets: dict[int, set[int]],
-    missing: dict[int, Missing],
-    words: Vocabulary,
-) -> Box:
-    narrowed: dict[int, Limits] = {}
-    for item in found:
-        j = item.feature
-        limits = _both(narrowed[j], item) if j in narrowed else item
-        narrowed[j] = limits
-        if limits.low >= limits.high and (
-            limits.low > limits.high or limits.low_is_open or limits.high_is_open
-        ):
-            raise _contradiction(j, limits.written, words)
-    n = len(words.space)
-    _take(words, rule, 3 * n)
-    lower, upper = np.full(n, -math.inf), np.full(n, math.inf)
-    lower_closed, upper_closed = np.ones((2, n), dtype=np.bool_)
-    for j, limits in narrowed.items():
-        lower[j], upper[j] = limits.low, limits.high
-        lower_closed[j], upper_closed[j] = not limits.low_is_open, not limits.high_is_open
-    absent, known = _listed(missing, True), _listed(missing, False)
-    return Box(lower, upper, lower_closed, upper_closed, sets, absent, known)
-
-
-def _take(words: Vocabulary, rule: RuleNode, numbers: int) -> None:
-    """Refuse rules over so many features that their arrays would take all memory."""
-    if not words.budget.take(numbers):
-        raise words.source.error(
-            f"with this premise the rules take more than {words.budget.gigabytes} GB over {len(words.space)} features; "
-            "read the rules in parts, each over the features it needs",
-            rule.start,
-            rule.end,
-        )
-
-
-def _both(a: Limits, b: Limits) -> Limits:
-    """Return what both allow; of two equal bounds the open one is the narrower."""
-    low, low_is_open = max((a.low, a.low_is_open), (b.low, b.low_is_open))
-    high, high_is_closed = min((a.high, not a.high_is_open), (b.high, not b.high_is_open))
-    return Limits(a.feature, low, high, low_is_open, not high_is_closed, b.written)
-
-
-def _make_polyhedron(
-    rule: RuleNode,
-    found: Sequence[Limits | Row],
-    sets: dict[int, set[int]],
-    missing: dict[int, Missing],
-    words: Vocabulary,
-) -> Polyhedron:
-    rows = [row for item in found for row in ([item] if isinstance(item, Row) else _as_rows(item))]
-    n = len(words.space)
-    _take(words, rule, len(rows) * n)
-    return _polyhedron(rows, n, sets, _listed(missing, True), _listed(missing, False))
-
-
-def _polyhedron(
-    rows: Sequence[Row],
-    n_features: int,
-    sets: dict[int, set[int]] | None = None,
-    missing: Sequence[int] = (),
-    known: Sequence[int] = (),
-) -> Polyhedron:
-    A = np.zeros((len(rows), n_features))
-    for i, row in enumerate(rows):
-        A[i, list(row.weights)] = list(row.weights.values())
-    limits = [row.limit for row in rows]
-    strict = np.array([row.is_strict for row in rows], dtype=np.bool_)
-    return Polyhedron(A, limits, strict, sets, missing, known)
-
-
-def _as_rows(limits: Limits) -> Iterator[Row]:
-    """Write plain bounds as inequalities, the lower one first."""
-    if limits.low > -math.inf:
-        yield Row({limits.feature: -1.0}, -limits.low, limits.low_is_open)
-    if limits.high < math.inf:
-        yield Row({limits.feature: 1.0}, limits.high, limits.high_is_open)

@@ -8,7 +8,6 @@ messages depend on is added exactly (`exact_sign`, `exact_score`) or column by c
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,6 @@ from clearmargin.rules.value import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
-# Veltkamp's constant: a factor times this splits into halves of 26 digits each, whose products are exact.
-_SPLIT = 2.0**27 + 1.0
-# Beyond these sizes a half overflows, or the rounding error of a product is no float any more.
-_LARGEST_FACTOR, _LARGEST_PRODUCT, _SMALLEST_PRODUCT = 2.0**990, 2.0**1000, 2.0**-960
 
 
 def exact_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
@@ -38,42 +33,20 @@ def exact_sign(coef: FloatArray, point: FloatArray, intercept: float) -> int:
 
 
 def exact_score(coef: FloatArray, point: FloatArray, intercept: float) -> float:
-    """Give coef.point + intercept, rounded once: the float nearest to the sum of the real numbers."""
-    pairs = list(zip(coef.tolist(), point.tolist(), strict=True))
-    parts = [intercept]
-    for w, x in pairs:
+    """Give coef.point + intercept, rounded once to the nearest float; zero only for zero."""
+    terms = [float(intercept).as_integer_ratio()]
+    for w, x in zip(coef.tolist(), point.tolist(), strict=True):
         if w and x:
-            product = w * x
-            moderate = _SMALLEST_PRODUCT < abs(product) < _LARGEST_PRODUCT
-            if not (moderate and abs(w) < _LARGEST_FACTOR and abs(x) < _LARGEST_FACTOR):
-                return _nearest(_fraction(pairs, intercept))
-            parts += product, _error(w, x, product)
-    if abs(intercept) >= _LARGEST_PRODUCT:
-        return _nearest(_fraction(pairs, intercept))
-    return math.fsum(parts)
-
-
-def _error(w: float, x: float, product: float) -> float:
-    """Return what the rounding of a product lost."""
-    spread = _SPLIT * w
-    high = spread - (spread - w)
-    spread = _SPLIT * x
-    top = spread - (spread - x)
-    low, rest = w - high, x - top
-    return low * rest - (((product - high * top) - low * top) - high * rest)
-
-
-def _fraction(pairs: list[tuple[float, float]], intercept: float) -> Fraction:
-    return sum((Fraction(w) * Fraction(x) for w, x in pairs), Fraction(intercept))
-
-
-def _nearest(exact: Fraction) -> float:
-    """Return the nearest float, but never zero for a number that is not."""
+            (p, q), (r, s) = w.as_integer_ratio(), x.as_integer_ratio()
+            terms.append((p * r, q * s))
+    # All denominators are powers of two: the largest is common, and no greatest common divisor has to be found.
+    common = max(q for _, q in terms)
+    total = sum(p * (common // q) for p, q in terms)
     try:
-        value = float(exact)
+        value = total / common
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-    return value if value or not exact else math.copysign(5e-324, exact)
+        return math.inf if total > 0 else -math.inf
+    return value if value or not total else 5e-324 * (1 if total > 0 else -1)
 
 
 # Rows that are turned at a time, so that they stay in the cache of the processor.

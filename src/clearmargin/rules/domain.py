@@ -1,10 +1,10 @@
-"""What can be: ranges of features, whole numbers, exactly one category of each categorical feature.
+"""The feasible domain: ranges of features, whole numbers, exactly one category of each categorical feature.
 
 A proof, a worst case or a witness is about cases that can exist. A box alone holds others as well: a customer with
 three purposes at once, 2.5 children, an age of 25 where the rule says ``age < 25``. A `Domain` holds the possible
-cases, and finds the lowest and the highest value of a linear function over those of them that lie in a box. Columns are
+cases, and finds the lowest value of a linear function over those of them that lie in a box. Columns are
 independent of each other but for the groups of 0/1 columns, and groups of each other, so that both are closed forms;
-they are evaluated in fractions (`Corner`). `OneHot` is a group: a categorical feature as 0/1 columns.
+they are evaluated in fractions. `OneHot` is a group: a categorical feature as 0/1 columns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -128,12 +127,12 @@ _ALL_DIGITS = 17
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The lowest or the highest value of a linear function over what can be.
+    """The lowest value of a linear function over what can be.
 
     Parameters
     ----------
     value : Fraction or float
-        The exact infimum or supremum; -inf or inf where the function has no bound.
+        The exact infimum; -inf where the function has no bound.
     is_attained : bool
         Whether some possible case has this value.
     point : ndarray of shape (n,) or None
@@ -153,94 +152,23 @@ class Extreme:
     point: FloatArray | None
 
 
-@dataclass(frozen=True, slots=True)
-class Corner:
-    """The corner of a box, tight around possible cases, at which a linear function is lowest."""
+def _beside(box: Box, j: int, above: bool, step: float) -> float:
+    """Give a number of few digits strictly inside an open bound, at most a step away from it where floats allow."""
+    low, high = float(box.lower[j]), float(box.upper[j])
+    end = low if above else high
+    width = high - low if math.isfinite(high - low) else max(abs(end), 1.0)
+    reach = min(_NEAR * width, step if step > 0 else math.inf)
+    # Downwards is upwards of the negative.
+    return _short_above(end, reach) if above else -_short_above(-end, reach)
 
-    space: FeatureSpace
-    groups: tuple[OneHot, ...]
-    box: Box
-    weights: FloatArray
-    intercept: float | Fraction
 
-    def lowest(self, near: FloatArray) -> Extreme:
-        """Return the lowest value and a possible case there, whose columns without weight are near the given values."""
-        box, w = self.box, self.weights
-        space = self.space
-        x = np.clip(np.clip(near, space.lower, space.upper), box.lower, box.upper)
-        grouped = self._choose_categories(x, near)
-        rising = w > 0
-        corner = np.where(rising, box.lower, box.upper)
-        closed = np.where(rising, box.lower_closed, box.upper_closed)
-        active = (w != 0) & ~grouped
-        endless, is_open = active & ~np.isfinite(corner), active & np.isfinite(corner) & ~closed
-        attained = active & closed & np.isfinite(corner)
-        x[attained] = corner[attained]
-        exact = Fraction(self.intercept)
-        for j in np.flatnonzero(attained | is_open | grouped).tolist():
-            exact += Fraction(w[j]) * Fraction(float(corner[j] if not grouped[j] else x[j]))
-        is_attained = not (endless.any() or is_open.any())
-        value: Fraction | float = -math.inf if endless.any() else exact
-        slack = abs(float(exact)) / 2 / max(int(is_open.sum()), 1)
-        for j in np.flatnonzero(is_open).tolist():
-            x[j] = self._beside(j, bool(rising[j]), slack / abs(float(w[j])))
-        for j in np.flatnonzero(~active & ~grouped).tolist():
-            x[j] = self._free_value(j, float(x[j]))
-        if endless.any():
-            self._go_far(x, endless)
-        return Extreme(value, is_attained, self._checked(x, value))
-
-    def _choose_categories(self, x: FloatArray, near: FloatArray) -> BoolArray:
-        """Set each group to its allowed category with the lowest weight; of equals, the nearest."""
-        grouped = np.zeros(len(x), dtype=np.bool_)
-        for group in self.groups:
-            columns = np.array(group.columns)
-            grouped[columns] = True
-            allowed = columns[self.box.upper[columns] == 1.0]
-            cheapest = allowed[self.weights[allowed] == self.weights[allowed].min()]
-            x[columns] = 0.0
-            x[cheapest[np.argmax(near[cheapest])]] = 1.0
-        return grouped
-
-    def _beside(self, j: int, above: bool, step: float) -> float:
-        """Give a number of few digits strictly inside an open bound, at most a step away from it where floats allow."""
-        low, high = float(self.box.lower[j]), float(self.box.upper[j])
-        end = low if above else high
-        width = high - low if math.isfinite(high - low) else max(abs(end), 1.0)
-        reach = min(_NEAR * width, step if step > 0 else math.inf)
-        # Downwards is upwards of the negative.
-        return _short_above(end, reach) if above else -_short_above(-end, reach)
-
-    def _free_value(self, j: int, value: float) -> float:
-        """Return a possible value of a column that has no weight."""
-        box, categories = self.box, self.space.categories[j]
-        if categories is not None:
-            return float(min(box.sets[j], key=lambda code: (code != value, code)))
-        if self.space.integer[j]:
-            return min(max(float(np.rint(value)), float(box.lower[j])), float(box.upper[j]))
-        if value == box.lower[j] and not box.lower_closed[j]:
-            return self._beside(j, True, math.inf)
-        if value == box.upper[j] and not box.upper_closed[j]:
-            return self._beside(j, False, math.inf)
-        return value
-
-    def _go_far(self, x: FloatArray, endless: BoolArray) -> None:
-        """Move the column without an end that has the largest weight until the value is below -1."""
-        for j in np.flatnonzero(endless).tolist():
-            x[j] = self._free_value(j, float(np.clip(0.0, self.box.lower[j], self.box.upper[j])))
-        rest = float(self.intercept) + math.fsum((self.weights * x).tolist())
-        far = int(np.argmax(np.where(endless, np.abs(self.weights), -1.0)))
-        step = (abs(rest) + 1.0) / abs(float(self.weights[far])) + 1.0
-        step = float(math.ceil(step)) if step < _ALL_WHOLE else step * 2.0
-        x[far] += -step if self.weights[far] > 0 else step
-
-    def _checked(self, x: FloatArray, value: Fraction | float) -> FloatArray | None:
-        """Return the point, if it is in the box and on the same side of zero as the bound."""
-        if not np.isfinite(x).all() or not self.box.contains(x[None])[0]:
-            return None
-        if value < 0 and _exact_value(self.weights, x, self.intercept) >= 0:
-            return None
-        return x
+def _go_far(x: FloatArray, endless: BoolArray, weights: FloatArray, intercept: float) -> None:
+    """Move the column without an end that has the largest weight until the value is below -1."""
+    rest = intercept + math.fsum((weights * x).tolist())
+    far = int(np.argmax(np.where(endless, np.abs(weights), -1.0)))
+    step = (abs(rest) + 1.0) / abs(float(weights[far])) + 1.0
+    step = float(math.ceil(step)) if step < _ALL_WHOLE else step * 2.0
+    x[far] += -step if weights[far] > 0 else step
 
 
 def _short_above(end: float, reach: float) -> float:
@@ -330,18 +258,6 @@ class Domain(Value):
         Box({0: [0, 120]}, n_features=1)
         """
         return cls(space, declared, declared)
-
-    @classmethod
-    def from_data(cls, X: Any) -> Domain:
-        """Take the ranges seen in a table, which declare nothing.
-
-        Examples
-        --------
-        >>> domain = Domain.from_data([[20.0], [64.0]])
-        >>> domain.box(), domain.box(seen=True)
-        (Box({}, n_features=1), Box({0: [20, 64]}, n_features=1))
-        """
-        return cls.from_space(FeatureSpace.from_data(X), declared=False)
 
     @property
     def n_features(self) -> int:
@@ -500,12 +416,8 @@ class Domain(Value):
         >>> lowest.value, lowest.is_attained, lowest.point
         (Fraction(-5, 1), False, array([24.98]))
         """
-        weights = float_array(coef, "the weights", shape=(self.n_features,))
-        if any(
-            weights[j]
-            for j, categories in enumerate(self.space.categories)
-            if categories is not None
-        ):
+        w = float_array(coef, "the weights", shape=(self.n_features,))
+        if any(w[j] for j, known in enumerate(self.space.categories) if known is not None):
             raise InvalidValueError(
                 "a weight on a category code has no meaning; encode categories as 0/1 columns first"
             )
@@ -519,40 +431,55 @@ class Domain(Value):
         box = self.tighten(asked, seen=seen)
         if box.is_empty:
             return None
-        places = float_array(near, "near", shape=(self.n_features,))
-        return Corner(self.space, self.groups, box, weights, float(intercept)).lowest(places)
+        wished = float_array(near, "near", shape=(self.n_features,))
+        # The lowest value is at the corner where each weight pulls; x becomes a possible case there.
+        x = np.clip(np.clip(wished, self.space.lower, self.space.upper), box.lower, box.upper)
+        grouped = self._choose_categories(x, wished, w, box)
+        rising, active = w > 0, (w != 0) & ~grouped
+        corner = np.where(rising, box.lower, box.upper)
+        endless = active & ~np.isfinite(corner)
+        is_open = active & ~endless & ~np.where(rising, box.lower_closed, box.upper_closed)
+        at_corner = np.where(grouped, x, np.where(endless, 0.0, corner))
+        exact = _exact_value(w, at_corner, intercept)
+        x[active] = np.where(endless, np.clip(0.0, box.lower, box.upper), at_corner)[active]
+        slack = abs(float(exact)) / 2 / max(int(is_open.sum()), 1)
+        for j in np.flatnonzero(is_open).tolist():
+            x[j] = _beside(box, j, bool(rising[j]), slack / abs(float(w[j])))
+        for j in np.flatnonzero((~active | endless) & ~grouped).tolist():
+            x[j] = self._free_value(box, j, float(x[j]))
+        if endless.any():
+            _go_far(x, endless, w, intercept)
+        value: Fraction | float = -math.inf if endless.any() else exact
+        is_case = bool(np.isfinite(x).all()) and bool(box.contains(x[None])[0])
+        # A float beyond an open bound may lie on the other side of zero.
+        is_case = is_case and not (value < 0 <= _exact_value(w, x, intercept))
+        return Extreme(value, not (endless | is_open).any(), x if is_case else None)
 
-    def maximum(
-        self,
-        coef: ArrayLike,
-        intercept: float = 0.0,
-        *,
-        within: Box | None = None,
-        seen: bool = False,
-        near: ArrayLike = 0.0,
-    ) -> Extreme | None:
-        """Find the highest value of coef.x + intercept over the possible cases of a box, exactly.
+    def _choose_categories(
+        self, x: FloatArray, near: FloatArray, weights: FloatArray, box: Box
+    ) -> BoolArray:
+        """Set each group to its allowed category with the lowest weight; of equals, the nearest."""
+        grouped = np.zeros(len(x), dtype=np.bool_)
+        for group in self.groups:
+            columns = np.array(group.columns)
+            grouped[columns] = True
+            allowed = columns[box.upper[columns] == 1.0]
+            cheapest = allowed[weights[allowed] == weights[allowed].min()]
+            x[columns] = 0.0
+            x[cheapest[np.argmax(near[cheapest])]] = 1.0
+        return grouped
 
-        Parameters
-        ----------
-        coef, intercept, within, seen, near
-            As for `minimum`.
-
-        Returns
-        -------
-        Extreme or None
-            None where no case is possible.
-
-        Examples
-        --------
-        >>> Domain(FeatureSpace(["x"], integer=True)).maximum([2.0], within=Box([0.0], [3.5])).value
-        Fraction(6, 1)
-        """
-        weights = -float_array(coef, "the weights", shape=(self.n_features,))
-        found = self.minimum(weights, -float(intercept), within=within, seen=seen, near=near)
-        if found is None:
-            return None
-        return Extreme(-found.value, found.is_attained, found.point)
+    def _free_value(self, box: Box, j: int, value: float) -> float:
+        """Return a possible value, near another one, of a column that has no weight."""
+        if self.space.categories[j] is not None:
+            return float(min(box.sets[j], key=lambda code: (code != value, code)))
+        if self.space.integer[j]:
+            return min(max(float(np.rint(value)), float(box.lower[j])), float(box.upper[j]))
+        if value == box.lower[j] and not box.lower_closed[j]:
+            return _beside(box, j, True, math.inf)
+        if value == box.upper[j] and not box.upper_closed[j]:
+            return _beside(box, j, False, math.inf)
+        return value
 
     def is_inside(self, box: Box, halfspace: HalfSpace, *, seen: bool = False) -> bool:
         """Decide exactly whether all possible cases of a box lie in a half-space.

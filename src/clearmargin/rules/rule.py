@@ -61,6 +61,12 @@ class RuleStats(Value):
                 f"rows={self.rows}, covered={self.covered}, correct={self.correct}, agreed={self.agreed}"
             )
 
+    def __add__(self, other: RuleStats) -> RuleStats:
+        """Add up the counts of other rows; what one of the two does not know, the sum does not."""
+        names = ("rows", "covered", "correct", "agreed")
+        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
+        return RuleStats(*(None if None in pair else sum(pair) for pair in pairs))  # type: ignore[arg-type]
+
     @property
     def coverage(self) -> float:
         """Share of the rows that is covered; NaN without rows."""
@@ -120,6 +126,11 @@ class RuleScores(Value):
 
     def __post_init__(self) -> None:
         self._set(rules=tuple(self.rules), overlaps=_whole_number("overlaps", self.overlaps))
+
+    def __add__(self, other: RuleScores) -> RuleScores:
+        """Add up the counts of the same rules on other rows."""
+        rules = tuple(a + b for a, b in zip(self.rules, other.rules, strict=True))
+        return RuleScores(self.total + other.total, rules, self.overlaps + other.overlaps)
 
     @property
     def coverage(self) -> float:

@@ -133,7 +133,7 @@ class RuleSet(Value, Sequence[Rule]):
             One column a rule.
         """
         if _is_in_parts(X):
-            return np.concatenate(X.map(_covers_part, common=(self,)))
+            return np.concatenate(X.map(_ask_part, common=(self, "covers")))
         points = self.space.read(X)
         masks = [rule.region.contains(points) for rule in self.rules]
         return np.stack(masks, axis=1) if masks else np.zeros((len(points), 0), dtype=np.bool_)
@@ -141,7 +141,7 @@ class RuleSet(Value, Sequence[Rule]):
     def which(self, X: Any) -> IntArray:
         """Give for each row the index of the first rule that covers it, -1 where none does."""
         if _is_in_parts(X):
-            return np.concatenate(X.map(_which_part, common=(self,)))
+            return np.concatenate(X.map(_ask_part, common=(self, "which")))
         points = self.space.read(X)
         first = np.full(len(points), -1, dtype=np.intp)
         for r in reversed(range(len(self))):
@@ -210,7 +210,8 @@ class RuleSet(Value, Sequence[Rule]):
             For the rules as a whole and for each by itself.
         """
         if _is_in_parts(X):
-            return _added(X.map(_score_part, common=(self, X.names, X.target, model)))
+            scores: list[RuleScores] = X.map(_score_part, common=(self, X.names, X.target, model))
+            return sum(scores[1:], start=scores[0])
         covered = self.covers(X)
         rule_labels = [rule.label for rule in self.rules]
         predictions = model
@@ -311,35 +312,15 @@ def _is_in_parts(X: object) -> bool:
     return hasattr(type(X), "lengths") and hasattr(type(X), "map")
 
 
-def _covers_part(part: Any, rules: RuleSet) -> BoolArray:
-    return rules.covers(part.table(rules.space.names))
-
-
-def _which_part(part: Any, rules: RuleSet) -> IntArray:
-    return rules.which(part.table(rules.space.names))
+def _ask_part(part: Any, rules: RuleSet, question: str) -> NDArray[Any]:
+    answers: NDArray[Any] = getattr(rules, question)(part.table(rules.space.names))
+    return answers
 
 
 def _score_part(
     part: Any, rules: RuleSet, names: tuple[str, ...], target: str | None, model: Any
 ) -> RuleScores:
     return rules.score(part.table(names), None if target is None else part.values(target), model)
-
-
-def _added(scores: Sequence[RuleScores]) -> RuleScores:
-    """Add up the counts of partitions."""
-    return RuleScores(
-        _added_stats([each.total for each in scores]),
-        tuple(_added_stats(stats) for stats in zip(*(each.rules for each in scores), strict=True)),
-        overlaps=sum(each.overlaps for each in scores),
-    )
-
-
-def _added_stats(stats: Sequence[RuleStats]) -> RuleStats:
-    def total(name: str) -> Any:
-        counts = [getattr(each, name) for each in stats]
-        return None if None in counts else sum(counts)
-
-    return RuleStats(*(total(name) for name in ("rows", "covered", "correct", "agreed")))
 
 
 def _check_rule(rule: Rule, k: int, space: FeatureSpace, with_categories: frozenset[int]) -> None:
