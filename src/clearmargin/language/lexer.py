@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from clearmargin.exceptions import RuleSyntaxError
 from clearmargin.rules.space import closest_name, nearest_name
@@ -36,6 +36,18 @@ class Recovery:
             return False
         self.mistakes.append(error)
         return True
+
+
+class Placed(Protocol):
+    """What stands somewhere in a text."""
+
+    @property
+    def start(self) -> int:
+        """Offset of the first character."""
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,26 @@ class Source:
             fix=fix,
         )
 
+    def at(self, part: Placed, problem: str, fix: str | None = None) -> RuleSyntaxError:
+        """Make an error that underlines a part of the text."""
+        return self.error(problem, part.start, part.end, fix)
+
+    def unknown(
+        self,
+        part: Placed,
+        name: str,
+        problem: str,
+        known: Iterable[object],
+        spell: Callable[[str], str] | None = None,
+    ) -> RuleSyntaxError:
+        """Make an error about an unknown name that suggests the nearest one, where the search for it is quick."""
+        names = [text for text in map(str, known) if len(text) <= _LONGEST_SHOWN]
+        if len(name) > _LONGEST_SHOWN or len(names) > _MOST_COMPARED:
+            return self.at(part, problem)
+        nearest = closest_name(name, names)
+        fix = None if nearest is None else (spell or quote)(nearest)
+        return self.at(part, f"{problem}{nearest_name(name, names)}", fix)
+
 
 def shown(name: object) -> str:
     """Quote a name in a message, cut to a length that people read."""
@@ -87,23 +119,6 @@ def shown(name: object) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
-
-
-def suggestion(name: str, known: Iterable[object]) -> str:
-    """Suggest the nearest known name, as the tail of a message; nothing where the search would take long."""
-    names = _comparable(name, known)
-    return "" if names is None else nearest_name(name, names)
-
-
-def nearest(name: str, known: Iterable[object]) -> str | None:
-    """Return the known name that `suggestion` takes for the one that was meant; None where it takes none."""
-    names = _comparable(name, known)
-    return None if names is None else closest_name(name, names)
-
-
-def _comparable(name: str, known: Iterable[object]) -> list[str] | None:
-    names = [text for text in map(str, known) if len(text) <= _LONGEST_SHOWN]
-    return None if len(name) > _LONGEST_SHOWN or len(names) > _MOST_COMPARED else names
 
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "true", "false"})
@@ -236,9 +251,9 @@ def number_value(source: Source, token: Token) -> float:
     """Read a number token as the nearest float; one that only infinity or zero comes near is an error."""
     value = float(token.text)
     if value == math.inf:
-        raise source.error("this number is too large", token.start, token.end)
+        raise source.at(token, "this number is too large")
     if value == 0 and token.text.lower().partition("e")[0].strip("0."):
-        raise source.error("this number is too small to differ from 0", token.start, token.end)
+        raise source.at(token, "this number is too small to differ from 0")
     return value
 
 

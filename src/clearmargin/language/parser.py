@@ -65,13 +65,13 @@ def _parse_line(source: Source, tokens: list[Token], tree: Tree, declared: set[s
         feature = parse_feature(cursor)
         name = feature.name
         if name.text in declared:
-            raise source.error("this feature is declared twice", name.start, name.end)
+            raise source.at(name, "this feature is declared twice")
         declared.add(name.text)
         tree.features.append(feature)
     elif is_declaration(cursor, "classes"):
         classes = parse_classes(cursor)
         if tree.classes is not None:
-            raise source.error("the classes are declared twice", classes.start, classes.end)
+            raise source.at(classes, "the classes are declared twice")
         tree.classes = classes
     else:
         tree.rules.append(_parse_rule(cursor))
@@ -385,7 +385,7 @@ def parse_classes(cursor: Cursor) -> ClassesNode:
     seen = set()
     for label in labels:
         if label.value in seen:
-            raise cursor.source.error("this class is listed twice", label.start, label.end)
+            raise cursor.source.at(label, "this class is listed twice")
         seen.add(label.value)
     return ClassesNode(labels, start, cursor.last_end)
 
@@ -424,7 +424,7 @@ def _parse_part(cursor: Cursor, node: FeatureNode) -> None:
         categories: dict[str, Name] = {}
         for name in _take_categories(cursor):
             if name.text in categories:
-                raise cursor.source.error("this category is listed twice", name.start, name.end)
+                raise cursor.source.at(name, "this category is listed twice")
             categories[name.text] = name
         node.categories = list(categories.values())
     else:
@@ -523,7 +523,7 @@ class Cursor:
 
     def fail(self, problem: str, fix: str | None = None) -> NoReturn:
         """Raise an error that points at the next token, and may say what it should be."""
-        raise self.source.error(problem, self.token.start, self.token.end, fix)
+        raise self.source.at(self.token, problem, fix)
 
     def what_is_here(self) -> str:
         """Name the next token for a message."""
@@ -537,7 +537,7 @@ class Cursor:
         """Take a name, bare or in backquotes, that must not be empty."""
         name = self.take_text(role)
         if not name.text:
-            raise self.source.error(f"{role} must not be empty", name.start, name.end)
+            raise self.source.at(name, f"{role} must not be empty")
         return name
 
     def take_text(self, role: str) -> Name:
@@ -603,6 +603,4 @@ class Cursor:
         try:
             return as_label(sign * int(self.take().text))
         except ValueError:  # Python reads no more than some thousand digits, and a label has fewer
-            raise self.source.error(
-                "this class has too many digits", number.start, number.end
-            ) from None
+            raise self.source.at(number, "this class has too many digits") from None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clearmargin.exceptions import InvalidValueError, RuleSyntaxError
-from clearmargin.language.lexer import NOT_NUMBERS, Source, nearest, quote, shown, suggestion
+from clearmargin.language.lexer import NOT_NUMBERS, Source, shown
 from clearmargin.language.parser import parse_tree
 from clearmargin.language.printer import format_label
 from clearmargin.language.syntax import (
@@ -133,7 +133,7 @@ def _make_rule(node: RuleNode, words: Vocabulary) -> Rule | None:
         try:
             return Rule(region, label, name=node.name, weight=node.weight)
         except InvalidValueError as error:
-            raise words.source.error(str(error), node.start, node.end) from error
+            raise words.source.at(node, str(error)) from error
     return None
 
 
@@ -168,22 +168,16 @@ class Vocabulary:
         index = self._index.get(name.text)
         if index is None:
             refuse_infinity(self.source, name)
-            raise self.source.error(
-                f"unknown feature {shown(name.text)}{suggestion(name.text, self._index)}",
-                name.start,
-                name.end,
-                _spelled(nearest(name.text, self._index)),
-            )
+            problem = f"unknown feature {shown(name.text)}"
+            raise self.source.unknown(name, name.text, problem, self._index)
         return index
 
     def numeric_feature(self, name: Name) -> int:
         """Find the index of a feature that must not have categories."""
         index = self.feature(name)
         if self._codes[index] is not None:
-            raise self.source.error(
-                f"{shown(name.text)} has categories; compare it with '=' or 'in {{...}}'",
-                name.start,
-                name.end,
+            raise self.source.at(
+                name, f"{shown(name.text)} has categories; compare it with '=' or 'in {{...}}'"
             )
         return index
 
@@ -198,10 +192,8 @@ class Vocabulary:
         index = self.feature(feature)
         codes = self._codes[index]
         if codes is None:
-            raise self.source.error(
-                f"{shown(feature.text)} is a number and has no categories",
-                feature.start,
-                feature.end,
+            raise self.source.at(
+                feature, f"{shown(feature.text)} is a number and has no categories"
             )
         return index, [self._code(member, codes, feature.text) for member in members]
 
@@ -225,13 +217,8 @@ class Vocabulary:
     def _code(self, member: Name, codes: dict[str, int], feature: str) -> int:
         code = codes.get(member.text)
         if code is None:
-            raise self.source.error(
-                f"unknown category {shown(member.text)} of {shown(feature)}"
-                f"{suggestion(member.text, codes)}",
-                member.start,
-                member.end,
-                _spelled(nearest(member.text, codes)),
-            )
+            problem = f"unknown category {shown(member.text)} of {shown(feature)}"
+            raise self.source.unknown(member, member.text, problem, codes)
         return code
 
     def label(self, node: LabelNode) -> Label:
@@ -242,10 +229,8 @@ class Vocabulary:
         if not node.is_negated:
             return label
         if len(self.classes) != 2:
-            raise self.source.error(
-                f"'not' needs exactly two classes, but {_count(self.classes)}",
-                node.start,
-                node.end,
+            raise self.source.at(
+                node, f"'not' needs exactly two classes, but {_count(self.classes)}"
             )
         first, second = self.classes
         return second if label == first else first
@@ -259,19 +244,14 @@ def _count(classes: tuple[Label, ...]) -> str:
 
 
 def _unknown_class(source: Source, node: LabelNode, classes: tuple[Label, ...]) -> RuleSyntaxError:
-    text = str(node.value)
-    hint, close = suggestion(text, classes), nearest(text, classes)
-    fix = next((format_label(label) for label in classes if str(label) == close), None)
+    text, problem = str(node.value), f"unknown class {shown(node.value)}"
+    written = {str(label): format_label(label) for label in classes}
     for label in classes:
         if str(label) == text:  # the text '1' and the number 1 are different classes
-            way = f"`{text}`" if isinstance(label, str) else text
-            hint = f"; as a {'text' if isinstance(label, str) else 'number'} it is written {way}"
-            fix = format_label(label)
-    return source.error(f"unknown class {shown(node.value)}{hint}", node.start, node.end, fix)
-
-
-def _spelled(name: str | None) -> str | None:
-    return None if name is None else quote(name)
+            kind, way = ("text", f"`{text}`") if isinstance(label, str) else ("number", text)
+            problem = f"{problem}; as a {kind} it is written {way}"
+            return source.at(node, problem, format_label(label))
+    return source.unknown(node, text, problem, classes, written.__getitem__)
 
 
 def make_vocabulary(
@@ -326,21 +306,15 @@ def _fill_value(source: Source, node: FeatureNode, fill: Name) -> float | str:
     if node.categories is None:
         value = float(fill.text) if fill.is_number else math.nan
         if not math.isfinite(value):
-            raise source.error(
+            raise source.at(
+                fill,
                 f"a missing {shown(node.name.text)} counts as a number, not as {shown(fill.text)}",
-                fill.start,
-                fill.end,
             )
         return value
     known = [name.text for name in node.categories]
     if fill.text not in known:
-        hint = suggestion(fill.text, known)
-        raise source.error(
-            f"unknown category {shown(fill.text)} of {shown(node.name.text)}{hint}",
-            fill.start,
-            fill.end,
-            _spelled(nearest(fill.text, known)),
-        )
+        problem = f"unknown category {shown(fill.text)} of {shown(node.name.text)}"
+        raise source.unknown(fill, fill.text, problem, known)
     return fill.text
 
 
@@ -370,11 +344,10 @@ def refuse_infinity(source: Source, name: Name) -> None:
             if is_missing
             else "leave the condition out where there is no bound"
         )
-        raise source.error(
+        raise source.at(
+            name,
             f"{shown(name.text)} is no number that a feature can be compared with; {advice} (as a name it is "
             f"written `{name.text}`)",
-            name.start,
-            name.end,
         )
 
 
@@ -423,10 +396,9 @@ class _Usage:
 
     def _note_equality(self, left: Name, right: Name) -> None:
         if right.text not in self.numbers:
-            raise self.source.error(
+            raise self.source.at(
+                right,
                 f"{shown(left.text)} is a number elsewhere, and {shown(right.text)} is neither a number nor a feature",
-                right.start,
-                right.end,
             )
         self._note_number(left)
         self._note_number(right)
@@ -447,18 +419,15 @@ class _Usage:
         for feature, member in self._spelled:
             if member.text not in (self.features[feature] or {}):
                 with self.source.recovery:
-                    raise self.source.error(
+                    raise self.source.at(
+                        member,
                         f"a number is no category; as a name it is written `{member.text}`",
-                        member.start,
-                        member.end,
                         f"`{member.text}`",
                     )
 
     def _both_ways(self, name: Name) -> RuleSyntaxError:
-        return self.source.error(
-            f"{shown(name.text)} is compared as a number and also has categories",
-            name.start,
-            name.end,
+        return self.source.at(
+            name, f"{shown(name.text)} is compared as a number and also has categories"
         )
 
 
@@ -500,11 +469,10 @@ def make_region(rule: RuleNode, words: Vocabulary) -> Region:
     known = [j for j, node in missing.items() if not node.is_missing]
     n, is_box = len(words.space), all(row.is_bound for row in rows)
     if not words.budget.take(3 * n if is_box else len(rows) * n):
-        raise words.source.error(
+        raise words.source.at(
+            rule,
             f"with this premise the rules take more than {words.budget.gigabytes} GB over {n} features; read the "
             "rules in parts, each over the features it needs",
-            rule.start,
-            rule.end,
         )
     if is_box:
         return Box(*_narrowed(rows, words), sets, absent, known)
@@ -542,19 +510,17 @@ def _note_missing(missing: dict[int, Missing], condition: Missing, words: Vocabu
     if missing.setdefault(feature, condition).is_missing != condition.is_missing:
         raise _contradiction(feature, condition, words)
     if condition.is_missing and (value := words.space.fill[feature]) is not None:
-        raise words.source.error(
+        raise words.source.at(
+            condition,
             f"a missing {shown(words.space.names[feature])} counts as {shown(value)} here, so that it never is "
             "missing; leave out this rule, or the 'fill' in the declaration",
-            condition.start,
-            condition.end,
         )
 
 
 def _contradiction(feature: int, condition: Condition, words: Vocabulary) -> RuleSyntaxError:
-    return words.source.error(
+    return words.source.at(
+        condition,
         f"no value of {shown(words.space.names[feature])} is left: the conditions contradict each other",
-        condition.start,
-        condition.end,
     )
 
 
@@ -567,11 +533,10 @@ def _narrow_set(
     feature, codes = choice
     sets[feature] = sets[feature] & set(codes) if feature in sets else set(codes)
     if not sets[feature]:
-        raise words.source.error(
+        raise words.source.at(
+            condition,
             f"no category of {shown(words.space.names[feature])} is left: "
             "this contradicts an earlier condition",
-            condition.start,
-            condition.end,
         )
 
 
