@@ -136,7 +136,7 @@ class Box(Value):
     @classmethod
     def stack(cls, boxes: Sequence[Box], n_features: int) -> Box:
         """Put boxes of bounds alone into one stack."""
-        if any(box.sets or box.missing or box.known for box in boxes):
+        if not all(box.has_bounds_alone for box in boxes):
             raise InvalidValueError("a stack of boxes has bounds alone; keep other boxes in a list")
         parts = [(box.lower, box.upper, box.lower_closed, box.upper_closed) for box in boxes]
         if not parts:
@@ -173,9 +173,14 @@ class Box(Value):
     def bounded(self) -> tuple[int, ...]:
         """Indices of the features that the box has a condition on."""
         found = np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper)).tolist()
-        if not (self.sets or self.missing or self.known):
+        if self.has_bounds_alone:
             return tuple(found)
         return tuple(sorted({*found, *self.sets, *self.missing, *self.known}))
+
+    @property
+    def has_bounds_alone(self) -> bool:
+        """Whether there are neither sets of categories nor conditions on missing values."""
+        return not (self.sets or self.missing or self.known)
 
     def has_bounds(self, feature: int) -> bool:
         """Check whether a feature has a finite bound."""

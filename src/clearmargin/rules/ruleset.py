@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -23,12 +23,15 @@ from clearmargin.rules.file_writing import json_text, read_json, read_text, writ
 from clearmargin.rules.rule import Label, Region, Rule, RuleScores, RuleStats, as_label
 from clearmargin.rules.rules_document import read_document, write_document
 from clearmargin.rules.space import FeatureSpace, nearest_name
-from clearmargin.rules.value import BoolArray, IntArray, Value
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, Value
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from clearmargin.rule_base.row_coverage import RowCoverage
+
+# Rows handled at a time where only the first rule of each is asked for.
+_ROWS = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -60,6 +63,8 @@ class RuleSet(Value, Sequence[Rule]):
     rules: tuple[Rule, ...]
     space: FeatureSpace
     classes: tuple[Label, ...]
+    # The rules that are boxes of bounds alone, and these boxes, once they were asked for.
+    _plain: tuple[list[int], Box] | None = field(init=False, compare=False)
 
     def __init__(
         self,
@@ -93,7 +98,7 @@ class RuleSet(Value, Sequence[Rule]):
                     f"rule {k + 1} says {rule.label!r}, which is no class{hint}"
                 )
         members = tuple(rule._named_by(space) for rule in members)
-        self._set(rules=members, space=space, classes=labels)
+        self._set(rules=members, space=space, classes=labels, _plain=None)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -118,6 +123,23 @@ class RuleSet(Value, Sequence[Rule]):
 
     # Applying the rules
 
+    def _covered(self, points: FloatArray) -> BoolArray:
+        """Tell for each rule and row whether the rule covers the row; boxes of bounds alone are asked together."""
+        if self._plain is None:
+            boxes = {
+                r: rule.region
+                for r, rule in enumerate(self.rules)
+                if isinstance(rule.region, Box) and rule.region.has_bounds_alone
+            }
+            self._set(_plain=(list(boxes), Box.stack(list(boxes.values()), len(self.space))))
+        assert self._plain is not None
+        plain, stack = self._plain
+        covered = np.empty((len(self), len(points)), dtype=np.bool_)
+        covered[plain] = stack.contains(points)
+        for r in set(range(len(self))) - set(plain):
+            covered[r] = self.rules[r].region.contains(points)
+        return covered
+
     def covers(self, X: Any) -> BoolArray:
         """Tell for each row and each rule whether the rule covers the row.
 
@@ -134,9 +156,7 @@ class RuleSet(Value, Sequence[Rule]):
         """
         if _is_in_parts(X):
             return np.concatenate(X.map(_ask_part, common=(self, "covers")))
-        points = self.space.read(X)
-        masks = [rule.region.contains(points) for rule in self.rules]
-        return np.stack(masks, axis=1) if masks else np.zeros((len(points), 0), dtype=np.bool_)
+        return self._covered(self.space.read(X)).T
 
     def which(self, X: Any) -> IntArray:
         """Give for each row the index of the first rule that covers it, -1 where none does."""
@@ -144,8 +164,10 @@ class RuleSet(Value, Sequence[Rule]):
             return np.concatenate(X.map(_ask_part, common=(self, "which")))
         points = self.space.read(X)
         first = np.full(len(points), -1, dtype=np.intp)
-        for r in reversed(range(len(self))):
-            first[self.rules[r].region.contains(points)] = r
+        for start in range(0, len(points) if len(self) else 0, _ROWS):
+            covered = self._covered(points[start : start + _ROWS])
+            found = np.where(covered.any(axis=0), covered.argmax(axis=0), -1)
+            first[start : start + _ROWS] = found
         return first
 
     def why(self, X: Any) -> list[RowCoverage]:
