@@ -10,7 +10,7 @@ KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 
 help:
 	@echo "make demo         make one page of rules for real data, explain a case, write report.html"
-	@echo "make test         run the tests (4 to 5 minutes on 2 cores)"
+	@echo "make test         run the tests (3 minutes on 2 cores)"
 	@echo "make test-kernels run them under the BLAS kernels of several processors"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"
 	@echo "make dist         build wheel and source distribution into dist/, and check what they say of themselves"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.contract.estimators import CHECKED, ESTIMATORS, X, Y
 
@@ -111,6 +112,11 @@ def test_interrupted_fit_leaves_the_estimator_as_it_was(name):
                 calls_of(lambda e=estimator: fit(e, X, turned), stop_at=place)
         assert not [word for word in vars(new) if word.endswith("_")]
         assert answers(done) == before
+
+
+def test_rulesvc_says_that_it_takes_missing_values_and_categories():
+    tags = get_tags(clearmargin.RuleSVC()).input_tags
+    assert (tags.allow_nan, tags.string, tags.categorical, tags.sparse) == (True, True, True, False)
 
 
 def test_every_public_estimator_is_listed():

@@ -313,7 +313,8 @@ def test_stack_of_boxes_is_taken_apart_and_counted_as_lists_are():
 
 
 def test_bad_intervals_and_boxes_are_refused():
-    for act, name in [(lambda: Interval(NAN, 1), "lower bound"), (lambda: Interval(0, 1, "leftish"), "closed"),
+    for act, name in [(lambda: Interval(NAN, 1), "lower bound"), (lambda: Interval(INF, INF), "start"),
+        (lambda: Interval(-INF, -INF), "end"), (lambda: Interval(0, 1, "leftish"), "closed"),
         (lambda: round_inwards(Interval(1, 2), 0), "digits"), (lambda: Box([0, 1], [1]), "upper bounds"),
         (lambda: Box([NAN], [1]), "lower bounds"), (lambda: Box([0], [1], [1]), "lower_closed"),
         (lambda: Box([0], [1], sets={0: [1]}), "feature 0"), (lambda: Box([0], [1], missing=[1]), "feature 1"),

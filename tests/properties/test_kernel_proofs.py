@@ -245,6 +245,25 @@ def test_certify_of_more_classes_proves_duels_and_refutes_votes(seed, n_classes,
         assert_honest(model if answer.status == "refuted" else duelling, box, label, answer, rng)
 
 
+def test_certify_bound_against_several_classes_is_below_all_their_duels():
+    for draw in (15, 46, 71, 84):  # one class is beaten at once, another after some cuts
+        rng = np.random.default_rng(draw)
+        X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+        model = SVC(gamma=2.0, C=5.0, decision_function_shape="ovo").fit(X, y)
+        for k in range(3):
+            low = rng.uniform(-2, 2, 2)
+            box = Box(low, low + rng.uniform(0.02, 1.0, 2))
+            label = int(model.predict([(box.lower + box.upper) / 2])[0])
+            answer = certify(model, box, label, budget=300)
+            assert_honest(model, box, label, answer, np.random.default_rng(k))
+
+
+def test_certify_of_a_machine_that_is_zero_everywhere_proves_neither_class():
+    for kind in KINDS:
+        zero = given_machine(kind, [[0.0, 1.0], [1.0, 0.5]], [0.0, 0.0], 0.0, gamma=0.7)
+        assert {certify(zero, Box([0, 0], [1, 1]), k).status for k in (0, 1)} == {"unknown"}
+
+
 def test_certify_open_and_infinite_sides():
     model = SVC(gamma=1.0, C=10.0).fit([[0.0], [1.0], [3.0], [4.0]], ["near", "near", "far", "far"])
     for lower_closed, label in product((True, False), ("near", "far")):

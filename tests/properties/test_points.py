@@ -299,6 +299,7 @@ def test_rulesvc_points_are_small_whole_numbers_as_right_as_any():
         three = RuleSVC(8, cv=3, points=points).fit(Z, z)
         best = three.decision_function(Z).argmax(axis=1)
         assert three.weights_.shape == (3, len(three.rules_))
+        assert three.intercept_.shape == (3,)
         assert (three.scorecard_.has_points, len(three.rules_) <= 8) == (points, True)
         assert (three.predict(Z) == three.classes_[best]).all()
         assert three.score(Z, z) > 0.9
