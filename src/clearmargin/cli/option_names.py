@@ -24,7 +24,6 @@ _PHRASES = (
     (r"more than tol=(\S+?):", r"more than the tolerance \1:"),
     (r"after max_iter=(\d+) steps", r"after \1 steps"),
     (r"raise max_iter or tol\b", "take another --refine, or raise max_iter of AdviceSVC in Python"),
-    (r"raise max_iter\b(?! of)", "raise max_iter of LPSVC in Python"),
     (r"\bcv=None\b", "--cv none"),
     (
         r"declare it: RuleSet\(rules, rules\.space, classes=\[.*\]\)",

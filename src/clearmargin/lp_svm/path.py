@@ -51,8 +51,8 @@ _SMALLEST_SPREAD = 1e-290
 class LPSVMPath:
     """Planes for one data set and many penalties."""
 
-    def __init__(self, data: LPSVMData, *, max_iter: int = 1_000):
-        self._data, self._max_iter = data, max_iter
+    def __init__(self, data: LPSVMData):
+        self._data = data
         self._unit = float(data.cost.max())
         self._features = steepest_features(data)
         self._master: Master | None = None
@@ -61,7 +61,7 @@ class LPSVMPath:
         """Solve for one penalty, starting from the last solution."""
         data = replace(self._data, penalty=penalty)
         if len(data) > _KEPT_POINTS or penalty < _LEAST_PENALTY * self._unit:
-            solution = solve_lpsvm(data, max_iter=self._max_iter, features=self._features)
+            solution = solve_lpsvm(data, features=self._features)
             self._features = np.union1d(self._features, np.flatnonzero(solution.w))
             return solution.w, solution.b
         if self._master is None:
@@ -71,7 +71,7 @@ class LPSVMPath:
             self._master = Master(data, self._features, self._unit)
         else:
             self._master.set_penalty(penalty)
-        w, b, *_ = grow(self._master, self._max_iter)
+        w, b, *_ = grow(self._master)
         w, b = rounded_plane(w, b, self._reach)
         return w, b if self._shift is None else exact_score(self._shift, -w, b)
 

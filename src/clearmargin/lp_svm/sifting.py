@@ -81,6 +81,8 @@ _NO_WEIGHT = 1e-6
 _MOST_MOMENTS = 300
 # A window is never narrower than what the solver leaves of margins.
 _NARROWEST = 1e-7
+# More programs are not solved for one level; where that ends the search, the gap says what is missing.
+_MOST_PROGRAMS = 1_000
 # Where all weights are zero, margins do not tell how far they will move.
 _WIDTH_OF_ZERO = 0.05
 # Steps towards a proof of w = 0 on a sample, and on all rows, where the start is that of the sample.
@@ -507,9 +509,7 @@ class Sifting:
         rows: FloatArray = _stacked(sample.parts.map(take_all, None, (sample.scaling,))).X
         return rows
 
-    def solve(
-        self, penalty: float, *, max_iter: int = 1_000, features: IntArray | None = None
-    ) -> LPSVMSolution:
+    def solve(self, penalty: float, *, features: IntArray | None = None) -> LPSVMSolution:
         """Solve for a penalty, starting with some features."""
         problem = replace(self._problem, penalty=penalty)
         unit = min(penalty, self.summary.largest)
@@ -541,7 +541,7 @@ class Sifting:
                     return rows.data if rows.compare(self._plane(w, b)) > enough else None
 
                 try:
-                    w, b, u, n = grow(master, max_iter, None if rows.holds_all else find)
+                    w, b, u, n = grow(master, None if rows.holds_all else find)
                 except InfeasibleError:
                     if rows.holds_all:
                         raise
@@ -631,13 +631,11 @@ class Sifting:
         return LPSVMSolution(w, b, np.zeros(0), value, value, 4.0 * _EPS, n_iter)
 
 
-def solve_lpsvm(
-    data: LPSVMData, *, max_iter: int = 1_000, features: IntArray | None = None
-) -> LPSVMSolution:
+def solve_lpsvm(data: LPSVMData, *, features: IntArray | None = None) -> LPSVMSolution:
     """Solve the 1-norm SVM of points in memory and certify the solution."""
     parts = ArrayBlocks(data.X, data.y, data.cost)
     sifting = Sifting(parts, fit_intercept=data.fit_intercept, sign=data.sign)
-    return sifting.solve(data.penalty, max_iter=max_iter, features=features)
+    return sifting.solve(data.penalty, features=features)
 
 
 def steepest_features(data: LPSVMData) -> IntArray:
@@ -649,11 +647,10 @@ def steepest_features(data: LPSVMData) -> IntArray:
 
 def grow(
     master: Master,
-    max_iter: int,
     find: Callable[[FloatArray, float], LPSVMData | None] | None = None,
 ) -> tuple[FloatArray, float, FloatArray, int]:
     """Solve a master and let in what it was wrong about; `find` returns the data with such points, if any."""
-    for n_iter in range(1, max_iter + 1):  # noqa: B007 # returned
+    for n_iter in range(1, _MOST_PROGRAMS + 1):  # noqa: B007 # returned
         w, b, u = master.solve()
         # Features are asked first: that takes no pass over the rows.
         features = master.violated_features(u)
