@@ -332,7 +332,7 @@ def made(kind: str, options: Record, module: Any = cm) -> Any:
     if "estimator" in options:
         options = options | {"estimator": model(options["estimator"])}
     for name in {"advice", "rules"} & set(options):
-        options = options | {name: ADVICE[options[name].replace("columns_0_1", "mixed")]}
+        options = options | {name: ADVICE[options[name]]}
     return getattr(module, kind)(**options)
 
 

@@ -23,7 +23,7 @@ model = AdviceSVC(advice, refine="translate", nu=0.1).fit(X, y)
 print(model.outcome_[0])
 
 # %%
-# Filled: the premises before training. Hatched: after it. A refined rule is not a better machine; it is one that the
+# Thin: the bounds before training. Thick: after it. A refined rule is not a better machine; it is one that the
 # expert can look at again.
 
-plot_advice(model, X, y)
+plot_advice(model)

@@ -41,8 +41,10 @@ def has_point(D, d):
 class Frame:
     """Scale and domain of a table and the advice of a fitted model; `rules` are (D, d, z, cost, rows that may move)."""
 
-    def __init__(self, model, X, y, *, bounds="data", groups=(), mu=1.0, lam=1.0):
-        names, space = list(model.feature_names_in_), model.advice_.space
+    def __init__(self, model, X, y, *, bounds="data", mu=1.0, lam=1.0):
+        groups = [name for name in X if X[name].dtype.kind not in "biuf"]
+        X = pd.get_dummies(X).astype(float)
+        names, space = list(X), model.advice_.space
         premises = [premise_rows(rule, space, names) for rule in model.advice_]
         given = np.array([each in names for each in space.names])
         declared = np.full((2, len(names)), np.nan)
@@ -224,7 +226,7 @@ def random_advice(seed, *, n=(1, 3), linear=True):
     y[:2] = "yes", "no"
     if seed % 3 == 0:
         kind = np.resize(rng.permutation(3), m)
-        X = X.assign(**{f"k_{c}": (kind == j) * 1.0 for j, c in enumerate("xyz")})
+        X = X.assign(k=np.array([*"xyz"])[kind])
     lines = []
     for _ in range(int(rng.integers(1, 5))):
         label = str(rng.choice(["yes", "no"]))

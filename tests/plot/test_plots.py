@@ -135,7 +135,7 @@ DRAW = {
     "plot_rules": lambda *size: plot.plot_rules(rules_of(*size)[0]),
     "plot_regions": lambda *size: plot.plot_regions(*(r := rules_of(*size)), **first_two(r[1])),
     "plot_coverage": lambda *size: plot.plot_coverage(*rules_of(*size)),
-    "plot_advice": lambda *size: plot.plot_advice(*(a := advised(*size)), **first_two(a[1])),
+    "plot_advice": lambda *size: plot.plot_advice(advised(*size)[0]),
     "plot_leverage": lambda *size: plot.plot_leverage(contrasted(*size)),
     "plot_rank_histograms": lambda *size: plot.plot_rank_histograms(contrasted(*size)),
     "plot_rank_roc": lambda *size: plot.plot_rank_roc(contrasted(*size)),
@@ -242,26 +242,20 @@ def test_plot_coverage_draws_what_rules_cover_one_after_the_other(plane):
     assert ax.lines[0].get_drawstyle() == "steps-post"
 
 
-def test_plot_advice_draws_premises_before_and_after():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.uniform(-4, 6, (200, 2)), columns=["a", "b"])
-    y = np.where(X["a"] + X["b"] + rng.normal(size=200) > 0, "plus", "minus")
-    text = "S1: a >= -2 and b >= 0 => plus\nS2: a <= 0 and b <= 0 => minus"
+def test_plot_advice_draws_bounds_before_and_after():
+    X = pd.DataFrame(np.random.default_rng(0).uniform(-4, 6, (200, 2)), columns=["a", "b"])
+    y = np.where(X["a"] + X["b"] > 0, "plus", "minus")
+    text = "S1: a >= -2 and b >= 0 => plus\nS2: a <= 0 => minus"
     model = AdviceSVC(text, refine="translate", nu=0.1).fit(X, y)
-    display = plot.plot_advice(model, X, y)
-    left, right, bottom, top = display.extent
-    moved = model.refined_[0].region.lower
-    first, second = display.regions
-    assert (first.verdict, second.verdict) == ("refined", "refined")
-    for polygon, ends in (
-        (first.given, (-2, right, 0, top)),
-        (first.refined, (moved[0], right, moved[1], top)),
-        (second.given, (left, 0, bottom, 0)),
-    ):
-        expected = {(x, height) for x in ends[:2] for height in ends[2:]}
-        assert {tuple(c) for c in polygon.round(9)} == {tuple(np.round(c, 9)) for c in expected}
-    margins = np.concatenate(segments(display.ax_, "margin"))
-    assert sorted(model.hyperplane_.decision(margins).round(9)) == [-1, -1, 1, 1]
+    ax = plot.plot_advice(model)
+    drawn = [line.get_xdata() for line in ax.lines]
+    for k, j in enumerate((0, 1, 0)):
+        low, high = X.iloc[:, j].min(), X.iloc[:, j].max()
+        for line, each in zip(drawn[3 * k + 1 : 3 * k + 3], ("before", "after"), strict=True):
+            box = getattr(model.outcome_[k // 2], each).region
+            ends = np.clip([box.lower[j], box.upper[j]], low, high)
+            np.testing.assert_allclose(low + (high - low) * np.array(line), ends)
+    assert any(status in ax.get_yticklabels()[0].get_text() for status in ("refined", "unchanged"))
 
 
 def test_plot_points_and_plot_card_draw_each_line():
@@ -366,8 +360,7 @@ REFUSED = {
     "ax": lambda: plot.plot_regions(RULES, ax="here"), "list": lambda: plot.plot_regions(list(RULES)),
     "LogisticRegression": lambda: plot.plot_coverage(LogisticRegression().fit([[0], [1]], [0, 1])),
     "X and y": lambda: plot.plot_coverage(RULES), "y": lambda: plot.plot_coverage(RULES, ONE, ["a", "b"]),
-    "R9": lambda: plot.plot_advice(*advised(10, 3), features=named(10, 2), rules=["R9"]),
-    "name": lambda: plot.plot_advice(*advised(10, 3)),
+    "no rule": lambda: plot.plot_advice(AdviceSVC().fit(*table(10, 3))),
     "LPSVC": lambda: plot.plot_advice(clearmargin.LPSVC().fit(*table(10, 3))),
     "RuleSet": lambda: plot.plot_points(RULES),
     "max_lines": lambda: plot.plot_points(Scorecard(RULES, [1, 2, 3], 0), max_lines=0),

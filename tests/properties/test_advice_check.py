@@ -186,31 +186,24 @@ def test_advice_that_is_being_written_is_checked_as_from_scratch(edits, way):
 
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=8))
 def test_a_fit_warns_of_what_a_check_finds_serious(lines):
-    text, coded = "\n".join(lines), pd.get_dummies(X).astype(float)
-    found = check_advice(text, coded, Y).findings
+    text = "\n".join(lines)
+    found = check_advice(text, X, Y).findings
     serious = [f for f in found if f.kind in ("empty", "overlap", "outside")]
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
-        AdviceSVC(text).fit(coded, Y)
+        AdviceSVC(text).fit(X, Y)
     said = [str(each.message) for each in met if "check_advice(" in str(each.message)]
     said = [text for text in said if "plane" not in text.splitlines()[0]]
     assert len(said) == bool(serious)
     assert all(each.filename == __file__ for each in met)
     if said:
         assert said[0].count("\n- ") == min(len(serious), 6)
-        assert any(serious[0].message in text for text in said) or len(serious) > 5
+        assert (
+            any(serious[0].message.split(" where ")[0] in text for text in said) or len(serious) > 5
+        )
 
 
-def test_categories_are_the_same_as_a_column_or_as_several():
-    advice = "colour = red and a <= 4 => q\ncolour in {blue, green} => p"
-    coded = pd.get_dummies(X)
-    prefixed = coded.add_prefix("step__").rename(columns={"step__a": "a"})
-    tables = [X, coded, coded.astype(float), prefixed]
-    reports = [check_advice(advice, table, Y) for table in tables]
-    assert len({tuple(map(str, report.stats)) for report in reports}) == 1
-    unknown = [[f for f in r.findings if f.kind == "unknown-category"] for r in reports]
-    # Without a 0/1 column nothing could be learned about a category; in one column it may come.
-    assert [[f.severity for f in each] for each in unknown] == [["warning"], *[["error"]] * 3]
+def test_a_row_without_a_value_is_covered_by_no_rule():
     missing = X.assign(b=np.where(X["a"] > 3, np.nan, X["b"]))
     (stats,) = check_advice("b >= 0 => p", missing, Y).stats
     assert stats.covered == missing["b"].notna().sum()
@@ -225,7 +218,6 @@ CLASSES = ["a", "a", "b", "b"]
     [
         ("agee >= 30 => b\nage >= 40 => b", (ROWS, CLASSES), [("unknown-feature", "error", "age")]),
         ("colour >= 3 => a", (ROWS, CLASSES), [("unknown-feature", "error", "categories")]),
-        ("colour >= 3 => a", (pd.get_dummies(ROWS), CLASSES), [("unknown-feature", "error", "colour = ")]),
         ("age >= 40 => c", (ROWS, CLASSES), [("unknown-class", "error", "'b'")]),
         ("x0 >= 1 => `1`", ([[1.0], [2.0]], [0, 1]), [("unknown-class", "error", "int")]),
         ("age >= 45 => b", (ROWS, ["a"] * 4), [("unknown-class", "warning", "'b'")]),
@@ -253,7 +245,7 @@ def test_what_the_data_do_not_have_is_found_and_the_rest_is_read(advice, data, f
         (("x0 > 1 => a", [[1.0]], ["a", "b"]), "y"), (("x0 > 1 => a", [[1.0], [2.0]], ["a", None]), "row 2"),
         (("x0 > 1 => a", np.zeros((0, 1)), []), "empty"), (("x0 > 1 => a", [1.0, 2.0]), "X"),
         (("agee >= 30 => b", ROWS, CLASSES), "line 1, column 1"),
-        (("colour = red and agee <= 3 => a", pd.get_dummies(ROWS), CLASSES), "column 18"),
+        (("colour = red and agee <= 3 => a", ROWS, CLASSES), "column 18"),
         (("age >= 30 => a\nage >= 30 => c", ROWS, CLASSES), "line 2, column 14"),
         (("age >= 30 and age <= 20 => a", ROWS, CLASSES), "'age'"),
     ],

@@ -14,9 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 from tests.oracles.advice_program import Frame, least_error, optimum, random_advice
 
 from clearmargin import LPSVC, AdviceSVC, Box, parse_rules, scan
@@ -25,12 +22,6 @@ from clearmargin.exceptions import ClearmarginError, InfeasibleError
 pytestmark = pytest.mark.filterwarnings("ignore::clearmargin.exceptions.ClearmarginWarning")
 CLOSE = {"rel": 1e-6, "abs": 1e-7}
 ALL = {"where": "everywhere"}
-
-
-def decoded(X):
-    """The table with its 0/1 columns as one feature, too."""
-    kinds = [name for name in X if name.startswith("k_")]
-    return X.assign(k=[kinds[j][2:] for j in X[kinds].to_numpy().argmax(axis=1)]) if kinds else X
 
 
 def check_optimum(model, X, y, **options):
@@ -61,7 +52,6 @@ def check_optimum(model, X, y, **options):
 def test_plane_is_the_optimum_of_the_printed_program(seed, mu, lam, bounds):
     X, y, advice = random_advice(seed)
     options = {"mu": mu, "lam": lam, "bounds": bounds}
-    options["groups"] = ["k"] if "k_x" in X else []
     check_optimum(AdviceSVC(advice, **ALL, **options).fit(X, y), X, y, **options)
 
 
@@ -69,15 +59,14 @@ def test_plane_is_the_optimum_of_the_printed_program(seed, mu, lam, bounds):
 @settings(max_examples=20)
 def test_by_default_rules_count_as_far_as_the_cases_bear_them_out(seed, mu):
     X, y, advice = random_advice(seed)
-    kinds = ["k"] if "k_x" in X else []
-    model = AdviceSVC(advice, mu=mu, groups=kinds).fit(X, y)
-    for rule, covered in zip(model.outcome_, model.advice_.covers(decoded(X)).T, strict=True):
+    model = AdviceSVC(advice, mu=mu).fit(X, y)
+    for rule, covered in zip(model.outcome_, model.advice_.covers(X).T, strict=True):
         right, n = int((covered & (y == rule.before.label)).sum()), int(covered.sum())
         trust = max(0.0, 2 * (right + 8) / (n + 10) - 1)
         assert rule.trust == pytest.approx(trust, abs=1e-3)
         assert (rule.verdict == "rejected") == (trust == 0.0)
         assert (rule.verdict == "empty") or bool(rule.problems) == (2 * right < n)
-    alone = AdviceSVC(groups=kinds).fit(X, y)
+    alone = AdviceSVC().fit(X, y)
     if not any(rule.verdict == "unchanged" for rule in model.outcome_):
         np.testing.assert_array_equal(model.coef_, alone.coef_)
 
@@ -86,7 +75,7 @@ def test_by_default_rules_count_as_far_as_the_cases_bear_them_out(seed, mu):
 @settings(max_examples=15)
 def test_advice_that_must_hold_holds_or_a_smallest_contradiction_is_named(seed, bounds):
     X, y, advice = random_advice(seed)
-    options = {"mu": np.inf, "bounds": bounds, "groups": ["k"] if "k_x" in X else []}
+    options = {"mu": np.inf, "bounds": bounds}
     soft = AdviceSVC(advice, **ALL, **options | {"mu": 1.0}).fit(X, y)
     try:
         model = AdviceSVC(advice, **ALL, **options).fit(X, y)
@@ -208,10 +197,11 @@ def parts(tmp_path_factory):
     """A table of more rows than are held, in memory and as files of which one has no rows."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(21_000, 3)).round(2), columns=["a", "b", "c"])
-    X["kind_x"] = rng.integers(0, 2, len(X)).astype(float)
-    X["kind_y"] = 1.0 - X["kind_x"]
+    X["kind"] = rng.choice(["x", "y"], len(X))
     y = np.where(
-        X["a"] - 0.5 * X["b"] + 0.3 * X["kind_x"] + 0.6 * rng.normal(size=len(X)) > 0, "yes", "no"
+        X["a"] - 0.5 * X["b"] + 0.3 * (X["kind"] == "x") + 0.6 * rng.normal(size=len(X)) > 0,
+        "yes",
+        "no",
     )
     place = tmp_path_factory.mktemp("parts")
     for k, (start, end) in enumerate([(0, 37), (37, 37), (37, 9_000), (9_000, len(X))]):
@@ -224,7 +214,7 @@ def parts(tmp_path_factory):
     [
         {"advice": f"{BOX}\nc >= 100 => no"},
         {"advice": "a + b >= 2 => yes\na >= 0 => yes", "refine": "translate", "mu": 5.0},
-        {"advice": LINEAR, "groups": ["kind"], "bounds": None, "where": "everywhere"},
+        {"advice": LINEAR, "bounds": None, "where": "everywhere"},
     ],
 )
 def test_of_rows_in_files_a_sample_is_fitted_and_all_are_counted(parts, options):
@@ -245,26 +235,21 @@ def test_of_rows_in_files_a_sample_is_fitted_and_all_are_counted(parts, options)
     assert there.outcome_.to_dict() == here.outcome_.to_dict()
 
 
-def test_columns_are_found_by_name_by_position_and_behind_a_transformer(tmp_path):
+def test_columns_are_found_by_name_or_by_position(tmp_path):
     rng = np.random.default_rng(2)
     X = pd.DataFrame(
         {"colour": rng.choice(["red", "blue", "green"], 60), "size": rng.normal(size=60)}
     )
-    X["colour_years"] = np.arange(60.0)  # a column that only begins like a category
+    X["colour_years"] = np.arange(60.0)
     y = np.where((X["colour"] == "red") ^ (rng.random(60) < 0.2), "hot", "cold")
-    encode = make_column_transformer(
-        (OneHotEncoder(sparse_output=False), ["colour"]), remainder="passthrough"
-    ).set_output(transform="pandas")
     text = "colour = red and size >= 0 => hot\ncolour in {blue, green} and size >= 1 => cold"
-    pipeline = make_pipeline(encode, AdviceSVC(text, mu=100.0, lam=0.1, **ALL)).fit(X, y)
-    model = pipeline[-1]
+    model = AdviceSVC(text, mu=100.0, lam=0.1, **ALL).fit(X, y)
     assert model.outcome_.verdicts == ("unchanged", "unchanged")
     assert model.outcome_[0].text_after == "colour = red and size >= 0 => hot"
-    assert "colour_red" not in str(model.outcome_)
     corners = pd.DataFrame(
         {"colour": ["red", "blue", "green"], "size": [0.0, 1, 1], "colour_years": 9.0}
     )
-    assert pipeline.predict(corners).tolist() == ["hot", "cold", "cold"]
+    assert model.predict(corners).tolist() == ["hot", "cold", "cold"]
     numbers = X[["colour_years", "size"]]
     rules = parse_rules("colour_years >= 30 => hot\nsize <= 0 => cold")
     by_name = AdviceSVC(rules).fit(numbers, y)
@@ -300,11 +285,10 @@ RULES = [
 def test_the_worst_case_of_a_rule_is_that_of_all_cases_that_could_be(y, rules, mu):
     """Whole numbers within the ranges of the table, one category of each feature: each case, in fractions."""
     X = pd.DataFrame({"a": [0, 3, 1, 2] * 3, "b": [0, 1, 3, 2, 1, 0] * 2, "c": [*"xyzz"] * 3})
-    coded = pd.get_dummies(X).astype(float)
-    model = AdviceSVC("\n".join(rules), mu=mu, lam=10.0, groups=["c"], **ALL).fit(coded, y)
+    model = AdviceSVC("\n".join(rules), mu=mu, lam=10.0, **ALL).fit(X, y)
     assume(not model.outcome_.problem)
     every = pd.DataFrame(itertools.product(range(4), range(4), "xyz"), columns=[*"abc"])
-    points = pd.get_dummies(every).astype(float)[list(coded)]
+    points = pd.get_dummies(every).astype(float)
     w, b = [Fraction(v) for v in model.coef_[0]], Fraction(float(model.intercept_[0]))
     scores = [b + sum(u * Fraction(v) for u, v in zip(w, row, strict=True)) for row in points.to_numpy()]  # fmt: skip
     covered = model.advice_.covers(every)
@@ -313,7 +297,7 @@ def test_the_worst_case_of_a_rule_is_that_of_all_cases_that_could_be(y, rules, m
         inside = np.flatnonzero(covered[:, k]).tolist()
         lowest = min(side * scores[i] for i in inside)
         right = all(scores[i] > 0 if side > 0 else scores[i] <= 0 for i in inside)
-        agreed = set(model.predict(points.iloc[inside])) == {rule.after.label}
+        agreed = set(model.predict(every.iloc[inside])) == {rule.after.label}
         if isinstance(rule.after.region, Box) and right == agreed:
             assert (rule.proved, rule.margin) == (right, pytest.approx(float(lowest), abs=1e-9))
             assert (rule.counterexample is None) == right
@@ -327,7 +311,7 @@ def test_the_worst_case_of_a_rule_is_that_of_all_cases_that_could_be(y, rules, m
             case = case[case[name] == value]
         shown = [i for i in case.index if i in inside]
         assert shown
-        assert rule.after.label not in model.predict(points.iloc[shown])
+        assert rule.after.label not in model.predict(every.loc[shown])
 
 
 def test_what_is_proved_holds_beyond_the_data_where_ranges_are_declared():
@@ -343,13 +327,11 @@ def test_what_is_proved_holds_beyond_the_data_where_ranges_are_declared():
     declared = f"feature a: in [0, 2]\nfeature b: in [-1, 2]\n{text}"
     known = AdviceSVC(declared, mu=np.inf, lam=10.0, **ALL).fit(X, y)
     assert known.refined_[0].proof == "proved"
-    one_hot = pd.DataFrame(np.eye(3)[rng.integers(0, 3, 60)], columns=["k_x", "k_y", "k_z"])
-    for groups, names in ((None, {"k_x"}), (["k"], {"k"})):
-        apart = AdviceSVC("a <= 0.1 => n", lam=10.0, mu=1e-3, groups=groups, **ALL)
-        apart.fit(one_hot.assign(a=X["a"]), np.where(one_hot["k_x"] > 0, "p", "n"))
-        (rule,) = apart.outcome_
-        assert not rule.proved
-        assert names <= set(rule.counterexample)
+    kinds = X[["a"]].assign(k=rng.choice([*"xyz"], 60))
+    apart = AdviceSVC("a <= 0.1 => n", lam=10.0, mu=1e-3, **ALL)
+    (rule,) = apart.fit(kinds, np.where(kinds["k"] == "x", "p", "n")).outcome_
+    assert not rule.proved
+    assert rule.counterexample["k"] == "x"
 
 
 def test_an_outcome_is_text_table_and_plain_data():
@@ -381,8 +363,21 @@ def test_an_outcome_is_text_table_and_plain_data():
     assert (str(again.outcome_), again.refined_) == (str(outcome), model.refined_)
 
 
+def test_missing_values_count_as_medians_and_most_frequent_categories():
+    X = pd.DataFrame({"a": [0.0, 1.0, np.nan, 3.0, 4.0, 2.0], "k": ["x", None, "y", "y", "y", "x"]})
+    y, rule = [*"nnpppn"], "a >= 3 and k = y => p"
+    model, filled = AdviceSVC(rule).fit(X, y), X.fillna({"a": 2.0, "k": "y"})
+    same_plane(model, AdviceSVC(rule).fit(filled, y))
+    assert (model.predict(X) == model.predict(filled)).all()
+    new = pd.DataFrame(
+        {"a": [2.0, 2.0], "k": ["z", "x"]}
+    )  # a category that was not met counts as none
+    score = model.decision_function(new)
+    assert score[1] - score[0] == pytest.approx(model.coef_[0, 1])
+
+
 TABLE = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "bmi": [20.0, 31.0, 24.0, 35.0]})
-CODED = pd.DataFrame({"colour_red": [0, 1, 0, 1], "colour_blue": [1, 0, 1, 0]})
+NAMED = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
 ILL = "bmi >= 30 => ill"
 
 
@@ -394,9 +389,7 @@ ILL = "bmi >= 30 => ill"
         (ILL, {"tol": 0.0}, "tol"),
         (ILL, {"where": "rules"}, "where"), (ILL, {"refine": "slq"}, "refine"), (ILL, {"max_iter": 0}, "max_iter"),
         (ILL, {"mu": "dear"}, "mu"), (ILL, {"bounds": (0, 1)}, "bounds"), (7, {}, "advice"),
-        (ILL, {"groups": ["purpos"]}, "groups"), (ILL, {"groups": "purpose"}, "groups"),
-        (ILL, {"groups": [["age", "bmi"]]}, "no name"), ("no such file", {}, "no such file"),
-        (ILL, {"groups": {"purpose": {"car": "purpose_cars"}}}, "purpose_cars"),
+        ("no such file", {}, "no such file"),
         (f"{ILL}\nbmy <= 25 => well", {}, "line 2, column 1"), ("bmi >= 30 => ill [weight 0]", {}, "weight"),
         ("bmi is missing => ill", {}, "missing"), (parse_rules("agee >= 30 => ill"), {}, "'age'"),
         (parse_rules("expert: age >= 30 => sick"), {}, "expert"),
@@ -412,9 +405,8 @@ def test_bad_parameters_and_advice_are_refused_by_name(advice, options, named):
     [
         (AdviceSVC(ILL), (TABLE, ["ill"] * 4), "y"),
         (AdviceSVC(ILL), (TABLE.assign(bmi=[1.0, np.inf, 2, 3]), [*"abab"]), "row 2, column 'bmi'"),
-        (AdviceSVC("colour = rd => a"), (CODED, [*"abab"]), "'red'"),
-        (AdviceSVC("colour >= 3 => a"), (CODED, [*"abab"]), "colour"),
-        (AdviceSVC(groups=["colour"]), (CODED.assign(colour_red=1), [*"abab"]), "row 1"),
+        (AdviceSVC("colour >= 3 => a"), (NAMED, [*"abab"]), "colour"),
+        (AdviceSVC("age = red => a"), (TABLE, [*"abab"]), "age"),
     ],
 )
 def test_data_that_cannot_be_learned_from_are_refused_by_name(model, data, named):

@@ -36,7 +36,7 @@ def fit(method, advice, X, y, **options):
 def test_to_the_letter_each_step_is_one_of_the_printed_programs(seed, method):
     """From the printed optimum; the rules at the end cost what the printed program says of them, or a little less."""
     X, y, advice = random_advice(seed, n=(1, 2))
-    options = {"mu": 1.0, "groups": ["k"] if "k_x" in X else [], "bounds": None}
+    options = {"mu": 1.0, "bounds": None}
     model = fit(method, advice, X, y, max_iter=3, where="everywhere", **options)
     frame = Frame(model, X, y, **options)
     start = optimum(*frame.data, frame.rules)
@@ -51,11 +51,11 @@ def test_to_the_letter_each_step_is_one_of_the_printed_programs(seed, method):
 @settings(max_examples=10)
 def test_the_first_step_is_that_of_the_printed_program(seed, method):
     X, y, advice = random_advice(seed, n=(1, 2))
-    options = {"mu": 2.0, "groups": ["k"] if "k_x" in X else []}
+    options = {"mu": 2.0}
     model = AdviceSVC(advice, where="everywhere", **options).fit(X, y)
     assume("empty" not in model.outcome_.verdicts)
     frame = Frame(model, X, y, **options)
-    still = np.array([name.startswith("k_") for name in X])
+    still = np.array([source.code is not None for source in model.encoding_.sources])
     rows = np.concatenate([rule[0] for rule in frame.rules])
     turning = np.full(rows.shape, method != "translate") & ~still
     u, values = refined_premises(*frame.data, frame.rules, method, 0.1, turning, 1)
@@ -75,25 +75,18 @@ def test_the_first_step_is_that_of_the_printed_program(seed, method):
         assert values[-1] == pytest.approx(min(start, value), rel=1e-5)
 
 
-def decoded(X):
-    """The table with its 0/1 columns as one feature, too."""
-    kinds = [name for name in X if name.startswith("k_")]
-    return X.assign(k=[kinds[j][2:] for j in X[kinds].to_numpy().argmax(axis=1)]) if kinds else X
-
-
 def check_sound(model, X, y, seed):
     """Counts, proofs and worst scores of all rules are those of their points, drawn and given."""
     rng = np.random.default_rng(seed)
-    low, high = X.min().to_numpy(), X.max().to_numpy()
-    drawn = pd.DataFrame(rng.uniform(low, high, (3_000, len(low))), columns=X.columns)
-    kinds = [name for name in X if name.startswith("k_")]
-    if kinds:
-        drawn[kinds] = np.eye(3)[rng.integers(3, size=len(drawn))]
+    numbers = X.select_dtypes("number")
+    low, high = numbers.min().to_numpy(), numbers.max().to_numpy()
+    drawn = pd.DataFrame(rng.uniform(low, high, (3_000, len(low))), columns=numbers.columns)
+    drawn = drawn.assign(k=rng.choice([*"xyz"], len(drawn))) if "k" in X else drawn
     left = [rule for rule in model.outcome_ if rule.verdict in ("unchanged", "refined")]
     assert [rule.after for rule in left] == list(model.refined_)
     own = [rule.verdict not in ("rejected", "empty") for rule in model.outcome_]
-    before, after = model.advice_.covers(decoded(X))[:, own], model.refined_.covers(decoded(X))
-    far = model.refined_.covers(decoded(drawn))
+    before, after = model.advice_.covers(X)[:, own], model.refined_.covers(X)
+    far = model.refined_.covers(drawn)
     for k, rule in enumerate(left):
         side = 1.0 if rule.after.label == model.classes_[1] else -1.0
         is_right, says = y == rule.after.label, model.predict(X) == rule.after.label
@@ -119,7 +112,7 @@ def check_sound(model, X, y, seed):
 @settings(max_examples=12)
 def test_refined_rules_are_right_more_often_and_as_they_are_said_to_be(seed, method, switch):
     X, y, advice = random_advice(seed)
-    model = fit(method, advice, X, y, max_iter=15, groups=["k"] if "k_x" in X else [], **switch)
+    model = fit(method, advice, X, y, max_iter=15, **switch)
     assert (np.diff(model.objectives_) <= 1e-9 * model.objectives_[0]).all()
     assert 1 <= model.n_iter_ <= 15
     left, before, after = check_sound(model, X, y, seed)
@@ -131,7 +124,7 @@ def test_refined_rules_are_right_more_often_and_as_they_are_said_to_be(seed, met
         assert rule.verdict == "unchanged" or (2 * now >= n > 0 and 2 * still >= now)
         assert rule.verdict == "unchanged" or still * n > right * now
     again = parse_rules(model.refined_.to_text(), classes=model.refined_.classes)
-    assert (again.covers(decoded(X)) == after).all()
+    assert (again.covers(X) == after).all()
 
 
 @pytest.fixture(scope="module")

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clearmargin.advice.advice_reading import (
-    Advice,
-    AdviceCase,
-    Columns,
-    called,
-    one_hot_columns,
-    read_advice,
-)
+from clearmargin.advice.cases import Cases, read_rules_over, rule_name
 from clearmargin.advice.premise_geometry import (
     PremiseGeometry,
     Relation,
@@ -33,14 +26,16 @@ from clearmargin.advice.premise_geometry import (
     intersection,
 )
 from clearmargin.exceptions import ClearmarginWarning, DataError, InvalidValueError
+from clearmargin.language import parse_rules
 from clearmargin.language.printer import Phrases, format_label
 from clearmargin.language.prose import percent, plain
+from clearmargin.language.rule_source import RuleSource, read_rules
 from clearmargin.language.words import listed
 from clearmargin.rules import Box, Domain, FeatureSpace, Polyhedron, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label, Region, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.table import Column, Table, make_frame, name_row
+from clearmargin.tables.table import Table, make_frame, name_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -303,7 +298,7 @@ _MOST_PAIRS, _MOST_COMPARED = 500, 2_000
 _MAX_WARNINGS = 5
 
 
-def check_advice(rules: Advice, X: Any = None, y: Any = None) -> AdviceReport:
+def check_advice(rules: RuleSource, X: Any = None, y: Any = None) -> AdviceReport:
     r"""Look for what is wrong with advice: by itself and, where there are data, on the data.
 
     Errors are rules that nothing can follow: a feature or class that the data do not have, a premise that no case can
@@ -394,7 +389,7 @@ class AdviceChecker:
         is_labelled = y is not None and self._table is not None
         self._labels = Labels(y, len(self._table or ())) if is_labelled else None
 
-    def check(self, rules: Advice) -> AdviceReport:
+    def check(self, rules: RuleSource) -> AdviceReport:
         """Look for what is wrong with advice.
 
         Parameters
@@ -441,37 +436,17 @@ def _all_findings(finder: Finder, *, has_labels: bool) -> Iterator[Finding]:
     yield from finder.repetitions()
 
 
-def _read(rules: Advice, table: Table | None, labels: Labels | None) -> tuple[RuleSet, bool]:
+def _read(rules: RuleSource, table: Table | None, labels: Labels | None) -> tuple[RuleSet, bool]:
     """Read the advice, and tell whether it is a text, whose errors have a place."""
     is_text = not isinstance(rules, RuleSet) and (
         "=>" in str(rules) or not str(rules).endswith(".json")
     )
     # Of a single class in the data, advice may know the other one.
     classes = labels.classes if is_text and labels is not None and len(labels.classes) > 1 else None
-    advice = read_advice(rules, None, classes)
+    advice = read_rules(rules, lambda text: parse_rules(text, classes=classes), what="advice")
     if is_text and table is not None:
-        known, spoken_of = table.names, advice.space.names
-        if any(name not in known and not one_hot_columns(name, known) for name in spoken_of):
-            read_advice(rules, _numeric_names(advice, table), classes)  # raises, with the place
+        read_rules_over(rules, table.space(), classes, has_names=True)  # raises, with the place
     return advice, is_text
-
-
-def _numeric_names(advice: RuleSet, table: Table) -> list[str]:
-    """Return the columns as `read_advice` knows them, to which a feature with categories is a number of 0/1 columns."""
-    space = advice.space
-    categories = {
-        name: categories
-        for name, categories in zip(space.names, space.categories, strict=True)
-        if categories is not None
-    }
-    names: list[str] = []
-    for name in table.names:
-        names += (
-            [f"{name}_{category}" for category in categories[name]]
-            if name in categories
-            else [name]
-        )
-    return names
 
 
 def _with_stats(rules: RuleSet, covered: BoolArray, evidence: Evidence) -> Iterable[Rule]:
@@ -508,7 +483,7 @@ def _vote(rules: RuleSet, covered: BoolArray, evidence: Evidence) -> RuleVote:
     )
 
 
-def warn_about(case: AdviceCase, verdicts: Sequence[str], stacklevel: int = 1) -> None:
+def warn_about(case: Cases, verdicts: Sequence[str], stacklevel: int = 1) -> None:
     """Warn, once, about advice that deserves a look before the model is trusted."""
     if not len(case.rules):
         return
@@ -578,7 +553,7 @@ class Finder:
         return Finding(kind, severity, tuple(concerned), names, message, region, counts, bits)
 
     def _called(self, i: int) -> str:
-        return called(self.rules, i)
+        return rule_name(self.rules[i], i)
 
     def _text(self, region: Region) -> str:
         return " and ".join(self.phrases.conditions(region)) or "true"
@@ -627,7 +602,7 @@ class Finder:
             if categories is None or feature in self.evidence.problems:
                 continue
             seen = set(self.evidence.points[:, feature].tolist())
-            known, is_encoded = self.evidence.categories.get(feature, (categories, False))
+            known = self.evidence.categories.get(feature, categories)
             for code, category in enumerate(categories):
                 concerned = [
                     i
@@ -635,14 +610,12 @@ class Finder:
                     if feature in rule.region.sets and code in rule.region.sets[feature]
                 ]
                 if concerned and code not in seen:
-                    # Without its 0/1 column a category is nothing that could be learned about.
-                    lacks_column = is_encoded and category not in known
                     ask = "asks" if len(concerned) == 1 else "ask"
                     yield self._finding(
                         "unknown-category",
-                        "error" if lacks_column else "warning",
+                        "warning",
                         concerned,
-                        f"no {'column' if lacks_column else 'row'} has {self.phrases.chosen(feature, (code,))}, which "
+                        f"no row has {self.phrases.chosen(feature, (code,))}, which "
                         f"{listed([self._called(i) for i in concerned], most=None)} {ask} "
                         f"for{'' if category in known else nearest_name(category, known)}",
                         self.phrases.chosen(feature, (code,)),
@@ -964,7 +937,7 @@ class Evidence:
     labels: NDArray[np.intp] | None
     classes: tuple[Label, ...]
     problems: dict[int, str]
-    categories: dict[int, tuple[tuple[str, ...], bool]]
+    categories: dict[int, tuple[str, ...]]
     lower: FloatArray
     upper: FloatArray
 
@@ -975,7 +948,7 @@ class Evidence:
         labels: NDArray[np.intp] | None,
         classes: tuple[Label, ...],
         problems: dict[int, str],
-        categories: dict[int, tuple[tuple[str, ...], bool]],
+        categories: dict[int, tuple[str, ...]],
     ) -> Evidence:
         """Take points, and find their range."""
         known = np.isfinite(points)
@@ -1032,7 +1005,7 @@ def read_evidence(
 ) -> Evidence:
     """Read a table feature by feature; what cannot be read becomes a problem of that feature."""
     problems: dict[int, str] = {}
-    categories: dict[int, tuple[tuple[str, ...], bool]] = {}
+    categories: dict[int, tuple[str, ...]] = {}
     if by_position:
         points = np.array(space.read(table.given))
     else:
@@ -1043,7 +1016,8 @@ def read_evidence(
                 if named is None:
                     points[:, j] = _numbers(name, table)
                 else:
-                    points[:, j], categories[j] = _categories(name, named, table)
+                    column = table.column(name)
+                    points[:, j], categories[j] = column.codes(named), column.categories
             except DataError as error:
                 problems[j] = str(error)
     if labels is None:
@@ -1054,7 +1028,9 @@ def read_evidence(
 def _numbers(name: str, table: Table) -> FloatArray:
     """Return the values of a feature that measures something."""
     if name not in table.names:
-        return _no_number(name, table)
+        raise DataError(
+            f"the advice speaks of {name!r}, and the data have no such column{nearest_name(name, table.names)}"
+        )
     column = table.column(name)
     if not column.is_numeric:
         raise DataError(
@@ -1064,68 +1040,8 @@ def _numbers(name: str, table: Table) -> FloatArray:
     return column.numbers()
 
 
-def _no_number(name: str, table: Table) -> FloatArray:
-    found = one_hot_columns(name, table.names)
-    if not found:
-        raise DataError(
-            f"the advice speaks of {name!r}, and the data have no such column{nearest_name(name, table.names)}"
-        )
-    raise DataError(
-        f"the advice takes {name!r} for a number, and the data have it as 0/1 columns; "
-        f"write '{name} = {next(iter(found))}' instead"
-    )
-
-
-def _categories(
-    name: str, named: tuple[str, ...], table: Table
-) -> tuple[FloatArray, tuple[tuple[str, ...], bool]]:
-    """Return the codes of a categorical feature, the categories that the data know, and whether as 0/1 columns."""
-    if name in table.names:
-        column = table.column(name)
-        return column.codes(named), (column.categories, False)
-    found = one_hot_columns(name, table.names)
-    binary = np.zeros(len(table.names), dtype=np.bool_)
-    for j in found.values():
-        binary[j] = _is_binary(table.column(table.names[j]))
-    # Categories without a column are a finding of their own, if there is any that has one.
-    present = [
-        category for category in named if category in found and binary[found[category]]
-    ] or named
-    space = FeatureSpace([name], categories=[present])
-    group = Columns.match(space, table.names, binary).groups[0]
-    columns = {category: table.column(table.names[j]).numbers() for category, j in group.items()}
-    return _codes(columns, named), (tuple(columns), True)
-
-
-def _is_binary(column: Column) -> bool:
-    if not column.is_numeric:
-        return False
-    values = column.numbers()
-    return bool((np.isnan(values) | (values == 0) | (values == 1)).all())
-
-
-def _codes(columns: dict[str, FloatArray], categories: tuple[str, ...]) -> FloatArray:
-    """Return the category of each row of 0/1 columns: -1 where it is another one or not exactly one, NaN if missing."""
-    values = np.column_stack(list(columns.values()))
-    position = {category: float(code) for code, category in enumerate(categories)}
-    code = np.array([position.get(category, -1.0) for category in columns])
-    chosen = values == 1
-    codes = np.where(chosen.sum(axis=1) == 1, code[chosen.argmax(axis=1)], -1.0)
-    return np.where(np.isnan(values).any(axis=1), np.nan, codes)
-
-
-def case_evidence(case: AdviceCase) -> Evidence:
-    """Return the rows of a case that is being learned from."""
-    space, X, y = case.columns.space, case.points, case.y
-    points = np.zeros((len(X), len(space)))
-    for feature, column in case.columns.numbers.items():
-        points[:, feature] = X[:, column]
-    for feature, group in case.columns.groups.items():
-        categories = space.categories[feature]
-        assert categories is not None
-        points[:, feature] = _codes(
-            {category: X[:, j] for category, j in group.items()}, categories
-        )
-    labels: NDArray[np.intp] = (y > 0).astype(np.intp)
+def case_evidence(case: Cases) -> Evidence:
+    """Return the rows of cases that are being learned from."""
+    labels: NDArray[np.intp] = (case.y > 0).astype(np.intp)
     classes = tuple(as_label(label) for label in case.classes.tolist())
-    return Evidence.of(points, labels, classes, {}, {})
+    return Evidence.of(case.values, labels, classes, {}, {})

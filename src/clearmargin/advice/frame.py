@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearmargin.advice.advice_reading import AdviceCase, Columns, Premise
+from clearmargin.advice.cases import Cases, Premise
 from clearmargin.advice.premise_geometry import is_void
 from clearmargin.rules.arithmetic import exact_score, linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray
@@ -34,11 +34,11 @@ class Frame:
     groups: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def around(cls, case: AdviceCase, *, standard: bool, bounded: bool) -> Frame:
+    def around(cls, case: Cases, *, standard: bool, bounded: bool) -> Frame:
         """Find the domain of data and advice, and the scale: of unit deviation, or [-1, 1] over the domain."""
-        groups = tuple(group.columns for group in case.columns.one_hot)
+        groups = tuple(group.columns for group in case.encoding.domain().groups)
         lower, upper = _hull(
-            declared_ranges(case.columns),
+            case.declared,
             case.premises,
             [case.points.min(axis=0), case.points.max(axis=0)],
         )
@@ -101,7 +101,7 @@ class Frame:
         return D, d, np.concatenate([premise.numeric_rows, rest])
 
 
-def is_outside(premise: Premise, case: AdviceCase) -> bool:
+def is_outside(premise: Premise, case: Cases) -> bool:
     """Check whether a premise lies outside of the ranges of the data."""
     low, high = case.points.min(axis=0), case.points.max(axis=0)
     eye = np.eye(len(low))
@@ -110,25 +110,13 @@ def is_outside(premise: Premise, case: AdviceCase) -> bool:
     return is_void(rows, np.concatenate([premise.d / norm, -low, high]))
 
 
-def _standard(case: AdviceCase) -> Rows:
+def _standard(case: Cases) -> Rows:
     """Compute mean and deviation of each column, the same for any order of the rows, weights as repetitions."""
     total = math.fsum(case.weight)
     center = np.array([math.fsum(case.weight * column) for column in case.points.T]) / total
     squares = (case.points - center) ** 2
     unit = np.array([math.fsum(case.weight * column) for column in squares.T]) / total
     return center, np.sqrt(unit)
-
-
-def declared_ranges(columns: Columns) -> Rows:
-    """Return the range of each column as the advice declares it, infinite where it does not."""
-    n = len(columns.names)
-    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-    for feature, column in columns.numbers.items():
-        lower[column] = columns.space.lower[feature]
-        upper[column] = columns.space.upper[feature]
-    for group in columns.one_hot:
-        lower[list(group.columns)], upper[list(group.columns)] = 0.0, 1.0
-    return lower, upper
 
 
 def _hull(declared: Rows, premises: Sequence[Premise], ends: list[FloatArray]) -> Rows:

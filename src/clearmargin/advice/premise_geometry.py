@@ -181,6 +181,11 @@ def flat(region: Region) -> Polyhedron:
     return Polyhedron.from_box(region) if isinstance(region, Box) else region
 
 
+def plain_bounds(region: Region) -> Box:
+    """Return the plain bounds of a region."""
+    return _parts(region)[0]
+
+
 class PremiseGeometry:
     r"""The premises of rules, prepared for questions about pairs; features of whole numbers end at whole numbers."""
 

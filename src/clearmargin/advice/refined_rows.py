@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearmargin.advice.advice_reading import Columns, Premise, column_of
+from clearmargin.advice.cases import Premise
 from clearmargin.advice.frame import Frame
-from clearmargin.rules import FeatureSpace, Polyhedron, Rule
+from clearmargin.rules import Polyhedron, Rule
 from clearmargin.rules.interval import round_down, round_up
 from clearmargin.rules.value import BoolArray, FloatArray
+from clearmargin.tables.encoding import Encoding
 
 # Digits of coefficients and whether to round inwards, as they are tried. Right-hand sides get so many steps within the
 # range of the expert's variable.
@@ -128,48 +129,12 @@ def _short_row(
     return short, round_it(bound, min(max(1, size - step + 1), 17))
 
 
-def extended_space(columns: Columns, touched: BoolArray) -> FeatureSpace:
-    """Return the features of the advice, and after them the columns that refinement brought in."""
-    space = columns.space
-    names = [columns.names[j] for j in np.flatnonzero(touched) if j not in columns.numbers.values()]
-    # The prefix of a step says nothing to people, as long as the name alone is clear.
-    bare = [name.partition("__")[2] for name in names]
-    new = [
-        short
-        if short and short not in space.names and column_of(short, columns.names) is not None
-        else name
-        for short, name in zip(bare, names, strict=True)
-    ]
-    if not new:
-        return space
-    more = len(new)
-    return FeatureSpace(
-        [*space.names, *new],
-        np.concatenate([space.lower, np.full(more, -np.inf)]),
-        np.concatenate([space.upper, np.full(more, np.inf)]),
-        np.concatenate([space.integer, np.zeros(more, dtype=np.bool_)]),
-        [*space.categories, *[None] * more],
-        [*space.units, *[None] * more],
-    )
-
-
-def refined_rule(before: Rule, rows: ReadRows | None, columns: Columns) -> Rule:
-    """Make the rule over the features as they are now, of refined rows where there are any."""
-    n_features = len(columns.space)
-    if rows is None and n_features == before.n_features:
-        return before
-    region = before.region
-    flat = region if isinstance(region, Polyhedron) else Polyhedron.from_box(region)
-    A, b, strict = flat.A, flat.b, flat.strict
-    if rows is not None:
-        A = np.zeros((len(rows.b), n_features))
-        for feature, column in columns.numbers.items():
+def refined_rule(before: Rule, rows: ReadRows, encoding: Encoding) -> Rule:
+    """Make the rule of refined rows."""
+    A = np.zeros((len(rows.b), before.n_features))
+    for column, (feature, code) in enumerate(encoding.sources):
+        if code is None:
             A[:, feature] = rows.A[:, column]
-        b, strict = rows.b, rows.strict
-    else:
-        A = np.column_stack([A, np.zeros((len(A), n_features - A.shape[1]))])
     kept = A.any(axis=1)
-    origin = before.origin if rows is None else "refined"
-    return replace(
-        before, region=Polyhedron(A[kept], b[kept], strict[kept], region.sets), origin=origin
-    )
+    region = Polyhedron(A[kept], rows.b[kept], rows.strict[kept], before.region.sets)
+    return replace(before, region=region, origin="refined")

@@ -7,20 +7,30 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clearmargin.advice.advice_check import warn_about
-from clearmargin.advice.advice_reading import Advice, read_case
+from clearmargin.advice.cases import read_cases
 from clearmargin.advice.outcome import AdviceOutcome
 from clearmargin.advice.refine import METHODS
 from clearmargin.advice.train import AUTO_MU, train
 from clearmargin.advice.verdict import judge
 from clearmargin.exceptions import ClearmarginWarning, InvalidValueError
+from clearmargin.language.rule_source import RuleSource
+from clearmargin.models.decision import Decision, read_coefficients, register_reader
+from clearmargin.models.flow import Flow
 from clearmargin.models.plane import PlaneClassifier
+from clearmargin.models.plane_model import read_encoded
 from clearmargin.progress import all_or_nothing
+from clearmargin.rule_base.base import check_table
 from clearmargin.rules import RuleSet
+from clearmargin.rules.hyperplane import linear_scores
+from clearmargin.rules.value import FloatArray
 from clearmargin.tables.part_survey import TableParts
 from clearmargin.tables.sampled_fit import counted_on_all, fits_a_sample
-from clearmargin.tables.validation import check_choice, check_positive, check_whole
+from clearmargin.tables.table import as_header, read_frame
+from clearmargin.tables.table_part import over_parts
+from clearmargin.tables.validation import check_choice, check_finite, check_positive, check_whole
 
 
 class AdviceSVC(PlaneClassifier):
@@ -32,8 +42,7 @@ class AdviceSVC(PlaneClassifier):
     Parameters
     ----------
     advice : RuleSet, str, path or None
-        Rules; their text in the rule language; or a .rules or .json file. A rule's weight multiplies `mu`. Conditions
-        on a category need 0/1 columns ``feature_category``, as a OneHotEncoder makes them.
+        Rules; their text in the rule language; or a .rules or .json file. A rule's weight multiplies `mu`.
     lam : float, default 1.0
         Cost of a point's hinge loss.
     mu : float or "auto", default "auto"
@@ -54,11 +63,6 @@ class AdviceSVC(PlaneClassifier):
     bounds : {"data"} or None, default "data"
         With ``where="everywhere"`` premises count within the range of the data, of declared ranges and of the bounds
         that rules name; or, with None, without any bounds, to the letter of the papers.
-    groups : sequence of str, mapping, or None
-        Categorical features that stand in X as 0/1 columns, of which exactly one is 1: their names, where the columns
-        are called ``feature_category``; or a mapping from feature to a mapping from category to column. Possible cases
-        have one category of each. Features with categories in the advice need no mention, and columns are never taken
-        for categories because they hold 0 and 1.
     max_iter : int, default 50
         Most steps of refinement.
     tol : float, default 1e-4
@@ -66,8 +70,10 @@ class AdviceSVC(PlaneClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Weights, in the units of the data.
+    coef_ : ndarray of shape (1, n_columns)
+        Weights of the encoded columns, in the units of the data: one a number, one a category.
+    encoding_ : Encoding
+        How a table is read as these columns; `encoding_.space` has the features.
     intercept_ : ndarray of shape (1,)
         Intercept.
     objective_ : float
@@ -115,7 +121,7 @@ class AdviceSVC(PlaneClassifier):
 
     def __init__(
         self,
-        advice: Advice | None = None,
+        advice: RuleSource | None = None,
         *,
         lam: float = 1.0,
         mu: float | str = "auto",
@@ -123,7 +129,6 @@ class AdviceSVC(PlaneClassifier):
         refine: str | None = None,
         where: str = "cases",
         bounds: str | None = "data",
-        groups: Any = None,
         max_iter: int = 50,
         tol: float = 1e-4,
     ):
@@ -134,7 +139,6 @@ class AdviceSVC(PlaneClassifier):
         self.refine = refine
         self.where = where
         self.bounds = bounds
-        self.groups = groups
         self.max_iter = max_iter
         self.tol = tol
 
@@ -146,7 +150,8 @@ class AdviceSVC(PlaneClassifier):
         Parameters
         ----------
         X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
-            The points; a table in files has its labels with it, and is fitted to a sample.
+            The cases. It may hold categories, and missing values, which count as medians and most frequent categories.
+            A table in files has its labels with it, and is fitted to a sample.
         y : array-like of shape (m,)
             Labels of two classes; of one, where the advice speaks of another.
         sample_weight : array-like of shape (m,), optional
@@ -158,12 +163,12 @@ class AdviceSVC(PlaneClassifier):
             The fitted classifier.
         """
         self._check_parameters()
-        case = read_case(self, X, y, sample_weight)
+        case = read_cases(self, X, y, sample_weight)
         training = train(case, self)
         self._set_plane(training.w, training.b, case.classes)
         self.objective_, self.objectives_ = training.objective, training.objectives
         self.n_iter_ = max(1, len(training.objectives) - 1)
-        self.advice_ = case.rules
+        self.encoding_, self.advice_ = case.encoding, case.given
         self.outcome_, self.refined_ = judge(case, training)
         # `all_or_nothing` and `fits_a_sample` are between fit and its caller.
         warn_about(case, self.outcome_.verdicts, stacklevel=4)
@@ -203,10 +208,31 @@ class AdviceSVC(PlaneClassifier):
     advice_: RuleSet
     refined_: RuleSet
 
+    @over_parts
+    def decision_function(self, X: Any) -> FloatArray:
+        """Give f(x) = w'x + b for each row; positive values mean `classes_[1]`.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, n), or what `clearmargin.scan` gives
+            The rows. A category that was not met in training counts as none.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Signed scores.
+        """
+        check_is_fitted(self)
+        X = read_frame(X)
+        check_table(X)
+        validate_data(self, as_header(X), skip_check_array=True, reset=False)
+        values = self.encoding_.read(X)
+        check_finite(values, self, X)
+        points = self.encoding_.spread(values)
+        return linear_scores(points, self.coef_[0], float(self.intercept_[0]))
+
     def _count_on_all(self, parts: TableParts) -> None:
-        """Count what rules cover on all rows of a table in partitions; categories in 0/1 columns on the sample."""
-        if not set(self.refined_.space.names) <= set(parts.names):
-            return
+        """Count what rules cover on all rows of a table in partitions."""
         self.advice_ = counted_on_all(self.advice_, parts, self)
         given = RuleSet(
             [each.after for each in self.outcome_], self.refined_.space, self.refined_.classes
@@ -223,3 +249,18 @@ class AdviceSVC(PlaneClassifier):
         self.outcome_ = AdviceOutcome(rules, self.outcome_.problem)
         kept = [rule.after for rule in rules if rule.verdict in ("unchanged", "refined")]
         self.refined_ = RuleSet(kept, self.refined_.space, self.refined_.classes)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+@register_reader(AdviceSVC)
+def _(estimator: AdviceSVC, flow: Flow) -> Decision:
+    """Say to `RuleExtractor` how the model decides: by numbers that steps before it may have scaled, or by a table."""
+    space = estimator.encoding_.space
+    is_plain = not any(space.categories) and all(value is None for value in space.fill)
+    return read_coefficients(estimator, flow) if is_plain else read_encoded(estimator, flow)

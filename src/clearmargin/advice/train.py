@@ -26,8 +26,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from clearmargin.advice.advice_reading import AdviceCase, Premise, called
 from clearmargin.advice.advice_svm import AdviceProblem, Premises, solve_advice
+from clearmargin.advice.cases import Cases, Premise, rule_name
 from clearmargin.advice.frame import Frame, is_outside
 from clearmargin.advice.premise_geometry import is_void
 from clearmargin.advice.refine import Refinement, refine_advice
@@ -78,7 +78,7 @@ class Training:
     converged: bool
 
 
-def train(case: AdviceCase, options: Any) -> Training:
+def train(case: Cases, options: Any) -> Training:
     """Train on data and advice; `options` is the estimator with its parameters."""
     published = options.where == "everywhere"
     mu = float(AUTO_MU[options.where] if isinstance(options.mu, str) else options.mu)
@@ -116,7 +116,7 @@ def train(case: AdviceCase, options: Any) -> Training:
     try:
         plane = solve_advice(problem)
     except InfeasibleError:
-        names = tuple(called(case.rules, used[k]) for k in _conflict(problem, rows))
+        names = tuple(rule_name(case.given[used[k]], used[k]) for k in _conflict(problem, rows))
         raise InfeasibleError(
             "no plane satisfies all advice that must hold (mu=inf); these rules contradict each other: "
             f"{', '.join(names)}. Run check_advice to see where they clash, narrow one of them, or use a finite mu",
@@ -133,7 +133,7 @@ def _is_to_the_letter(options: Any) -> bool:
     return options.where == "everywhere" and options.bounds is None
 
 
-def _tried(case: AdviceCase, *, may_reject: bool) -> list[TriedRule]:
+def _tried(case: Cases, *, may_reject: bool) -> list[TriedRule]:
     """See what the cases say of each rule."""
     rules = [
         TriedRule(premise, sign, premise)
@@ -153,7 +153,7 @@ def _tried(case: AdviceCase, *, may_reject: bool) -> list[TriedRule]:
     return rules
 
 
-def _counts(case: AdviceCase, premise: Premise, sign: float) -> tuple[float, float]:
+def _counts(case: Cases, premise: Premise, sign: float) -> tuple[float, float]:
     """Weigh the cases that a premise covers, and those of them that are of the class of the rule."""
     covered = premise.covers(case.points)
     right = covered & (case.y == sign)
@@ -181,7 +181,7 @@ class _Change(NamedTuple):
 
 
 def _refine(
-    case: AdviceCase, frame: Frame, rules: list[TriedRule], premises: Premises, options: Any
+    case: Cases, frame: Frame, rules: list[TriedRule], premises: Premises, options: Any
 ) -> _Change:
     """Refine premises by the program, and take of each move what may be taken."""
     published = _is_to_the_letter(options)
@@ -210,7 +210,7 @@ def _refine(
 
 
 def _settle(
-    case: AdviceCase,
+    case: Cases,
     frame: Frame,
     rule: TriedRule,
     F: FloatArray,
@@ -221,7 +221,9 @@ def _settle(
     """Take of a move what the covered cases bear out, and say which share of it."""
     covered, right = _counts(case, rule.given, rule.sign)
     for share in (1.0,) if published else _STEPS:
-        read = read_rows(rule.given, frame, share * F, share * f, case.points, case.whole)
+        read = read_rows(
+            rule.given, frame, share * F, share * f, case.points, case.encoding.columns.integer
+        )
         if not read.changed.any():
             return 0.0
         now = read.premise(rule.given)
@@ -239,7 +241,7 @@ def _settle(
 
 
 def _with_possible_cases(
-    problem: AdviceProblem, case: AdviceCase, frame: Frame, rules: list[TriedRule], mu: float
+    problem: AdviceProblem, case: Cases, frame: Frame, rules: list[TriedRule], mu: float
 ) -> AdviceProblem:
     """Add cases that could exist, each with the class of every rule that covers it, at its share of the weight."""
     counting = [k for k, rule in enumerate(rules) if rule.counts]
@@ -259,14 +261,12 @@ def _with_possible_cases(
     )
 
 
-def possible_cases(case: AdviceCase) -> FloatArray:
+def possible_cases(case: Cases) -> FloatArray:
     """Draw rows by their content, and replace each value by that of another row with probability 1/2."""
     rows, number = np.unique(case.points, axis=0, return_inverse=True)
     ends = np.cumsum(np.bincount(number.ravel(), case.weight, len(rows)))
     # All columns of a feature with categories come from one row.
-    feature = np.arange(rows.shape[1])
-    for group in case.columns.one_hot:
-        feature[list(group.columns)] = group.columns[0]
+    feature = np.array([source.feature for source in case.encoding.sources])
     rng = np.random.default_rng(0)
 
     def draw(*shape: int) -> Any:

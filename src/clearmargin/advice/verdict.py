@@ -12,47 +12,44 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearmargin.advice.advice_reading import AdviceCase, Columns, Premise, encode_rule
-from clearmargin.advice.frame import Frame, declared_ranges
+from clearmargin.advice.cases import Cases, Premise, narrowed
+from clearmargin.advice.frame import Frame
 from clearmargin.advice.outcome import AdviceOutcome, RuleOutcome, rule_text
 from clearmargin.advice.premise_geometry import worst_margin
-from clearmargin.advice.refined_rows import extended_space, refined_rule
+from clearmargin.advice.refined_rows import refined_rule
 from clearmargin.advice.train import Training
 from clearmargin.language.printer import format_label
 from clearmargin.rules import Domain, FeatureSpace, Hyperplane, Polyhedron, RuleSet, RuleStats
 from clearmargin.rules.arithmetic import exact_sign
+from clearmargin.rules.rule import Proof
 from clearmargin.rules.value import BoolArray, FloatArray
 
 
-def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]:
+def judge(case: Cases, training: Training) -> tuple[AdviceOutcome, RuleSet]:
     """Say what became of each rule, and give the rules that count."""
     plane = Hyperplane(training.w, training.b)
     predicted = np.where(plane.decision(case.points) > 0, 1.0, -1.0)
     problem, constant = _constant_problem(case, training, predicted)
     possible = Possible.of(case, training.frame)
-    touched = np.zeros(len(case.columns.names), dtype=np.bool_)
-    for tried in training.rules:
-        if tried.rows is not None:
-            touched |= (tried.rows.A[tried.rows.changed] != 0).any(axis=0)
-    space = case.columns.space if case.by_position else extended_space(case.columns, touched)
-    columns = Columns.match(space, case.columns.names, case.binary, case.by_position)
-    outcomes = []
-    for before, tried in zip(case.rules, training.rules, strict=True):
-        after = refined_rule(before, tried.rows, columns)
-        premise = encode_rule(after, columns)
-        found = assess(premise, training, possible, tried.sign)
+    afters, outcomes = [], []
+    for rule, tried in zip(case.rules, training.rules, strict=True):
+        after = rule if tried.rows is None else refined_rule(rule, tried.rows, case.encoding)
+        found = assess(tried.now, training, possible, tried.sign)
         proves = tried.counts and constant != tried.sign
-        looked_at = np.flatnonzero((training.w != 0) | (premise.D != 0).any(axis=0)).tolist()
-        outcomes.append(
+        stats = _stats(case, predicted, tried.now, tried.sign)
+        proof: Proof | None = "proved" if found.holds_beyond and proves else None
+        afters.append(replace(after, proof=proof, stats=stats))
+        outcomes.append((found, proves))
+    now = narrowed(RuleSet(afters, case.rules.space, case.rules.classes), case.given.space)
+    rows = []
+    for k, (tried, (found, proves)) in enumerate(zip(training.rules, outcomes, strict=True)):
+        before = case.given[k]
+        stats = _stats(case, predicted, tried.given, tried.sign)
+        looked_at = np.flatnonzero((training.w != 0) | (tried.now.D != 0).any(axis=0)).tolist()
+        rows.append(
             RuleOutcome(
-                before=replace(
-                    before, proof=None, stats=_stats(case, predicted, tried.given, tried.sign)
-                ),
-                after=replace(
-                    after,
-                    proof="proved" if found.holds_beyond and proves else None,
-                    stats=_stats(case, predicted, premise, tried.sign),
-                ),
+                before=replace(before, proof=None, stats=stats),
+                after=now[k],
                 verdict=tried.verdict,
                 trust=round(tried.trust, 3),
                 proved=found.holds and proves,
@@ -60,30 +57,26 @@ def judge(case: AdviceCase, training: Training) -> tuple[AdviceOutcome, RuleSet]
                 counterexample=None
                 if found.counterexample is None or tried.verdict == "empty"
                 else possible.seen.name_values(
-                    _near_a_case(found.counterexample, premise, case, training, tried.sign),
+                    _near_a_case(found.counterexample, tried.now, case, training, tried.sign),
                     looked_at,
                 ),
                 problems=tuple(tried.problems),
-                text_before=rule_text(before, case.rules.space),
-                text_after=rule_text(after, space),
+                text_before=rule_text(before, case.given.space),
+                text_after=rule_text(now[k], now.space),
             )
         )
-    counting = [
-        each.after for each, tried in zip(outcomes, training.rules, strict=True) if tried.counts
-    ]
-    return AdviceOutcome(tuple(outcomes), problem), RuleSet(counting, space, case.rules.classes)
+    counting = [row.after for row, tried in zip(rows, training.rules, strict=True) if tried.counts]
+    return AdviceOutcome(tuple(rows), problem), RuleSet(counting, now.space, case.rules.classes)
 
 
-def _stats(case: AdviceCase, predicted: FloatArray, premise: Premise, sign: float) -> RuleStats:
+def _stats(case: Cases, predicted: FloatArray, premise: Premise, sign: float) -> RuleStats:
     """Count the training cases that a premise covers, those of the class, and those to which the model gives it."""
     covered = premise.covers(case.points)
     right, agreed = (int((covered & (of == sign)).sum()) for of in (case.y, predicted))
     return RuleStats(len(case.points), int(covered.sum()), right, agreed)
 
 
-def _constant_problem(
-    case: AdviceCase, training: Training, predicted: FloatArray
-) -> tuple[str, float]:
+def _constant_problem(case: Cases, training: Training, predicted: FloatArray) -> tuple[str, float]:
     """Say so where a model with advice gives one class to all training cases, though these have two; and its sign."""
     is_flat = not training.w.any()
     if not len(case.rules) or not (is_flat or (np.ptp(predicted) == 0 and np.ptp(case.y) > 0)):
@@ -116,26 +109,25 @@ class Possible:
     seen: Domain
 
     @classmethod
-    def of(cls, case: AdviceCase, frame: Frame) -> Possible:
+    def of(cls, case: Cases, frame: Frame) -> Possible:
         """Find what can be."""
-        columns, names = case.columns, case.columns.names
-        lower, upper = declared_ranges(columns)
+        columns, groups = case.encoding.columns, case.encoding.domain().groups
+        feature = [source.feature for source in case.encoding.sources]
+        lower, upper = case.declared
         if any(rule.origin == "extracted" for rule in case.rules):
-            lower, upper = np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
-        declared = np.zeros(len(names), dtype=np.bool_)
-        for feature, column in columns.numbers.items():
-            declared[column] = columns.space.integer[feature]
+            number = np.array([source.code is None for source in case.encoding.sources])
+            lower, upper = np.where(number, -np.inf, lower), np.where(number, np.inf, upper)
         # Data beyond a declared range speak against the declaration.
         low = np.where(frame.lower >= lower, lower, -np.inf)
         high = np.where(frame.upper <= upper, upper, np.inf)
         known = Domain(
-            FeatureSpace(names, low, high, declared),
+            FeatureSpace(columns.names, low, high, case.rules.space.integer[feature]),
             np.isfinite(low),
             np.isfinite(high),
-            columns.one_hot,
+            groups,
         )
-        seen = FeatureSpace(names, frame.lower, frame.upper, case.whole)
-        return cls(known, Domain(seen, groups=columns.one_hot))
+        seen = FeatureSpace(columns.names, frame.lower, frame.upper, columns.integer)
+        return cls(known, Domain(seen, groups=groups))
 
 
 def assess(premise: Premise, training: Training, possible: Possible, sign: float) -> Assessment:
@@ -167,8 +159,9 @@ def assess(premise: Premise, training: Training, possible: Possible, sign: float
             *frame.scaled_rows(rows.D, rows.d), *frame.scaled_plane(training.w, training.b), sign
         )
         counterexample = None if z is None else z * frame.unit + frame.center
-        if domain.space.integer.any() and margin < np.inf:
-            whole = domain.space.integer
+        whole, ranges = domain.space.integer, [domain.space.lower, domain.space.upper]
+        # Over endless ranges a mixed-integer program may take any time, and stops at no limit.
+        if whole.any() and np.isfinite(margin) and np.isfinite(ranges).all():
             better = worst_margin(rows.D, rows.d, training.w, training.b, sign, whole)
             margin, counterexample = better if better[1] is not None else (margin, counterexample)
         holds = _holds(rows, w, b, sign)
@@ -187,7 +180,7 @@ def _is_wrong(x: FloatArray, training: Training, sign: float) -> bool:
 
 
 def _near_a_case(
-    worst: FloatArray, premise: Premise, case: AdviceCase, training: Training, sign: float
+    worst: FloatArray, premise: Premise, case: Cases, training: Training, sign: float
 ) -> FloatArray:
     """Move the covered case of the lowest score to the worst one, feature by feature, until it gets another class."""
     inside = np.unique(case.points[premise.covers(case.points)], axis=0)

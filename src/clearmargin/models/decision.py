@@ -54,8 +54,8 @@ def register_reader(*types: type[Any]) -> Callable[[Reader], Reader]:
     return register
 
 
-@singledispatch
-def _read(estimator: Any, flow: Flow) -> Decision:
+def read_coefficients(estimator: Any, flow: Flow) -> Decision:
+    """Read a classifier by its `coef_` and `intercept_`."""
     kind = type(estimator).__name__
     if not hasattr(estimator, "classes_"):
         raise InvalidValueError(f"{kind} is no classifier (it has no classes_); rules need classes")
@@ -72,6 +72,9 @@ def _read(estimator: Any, flow: Flow) -> Decision:
             "for each class is what can be read"
         )
     return Decision(classes, scores, highest_wins(scores))
+
+
+_read = singledispatch(read_coefficients)
 
 
 def _coefficient_scores(

@@ -157,12 +157,13 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
 
 
 @register_reader(PlaneModel)
-def _(estimator: Any, flow: Flow) -> Decision:
-    """Say to `RuleExtractor` how the model decides."""
+def read_encoded(estimator: Any, flow: Flow) -> Decision:
+    """Say to `RuleExtractor` how a model over the encoded columns of a table decides."""
     sources, encoding = flow.sources, estimator.encoding_
+    space = encoding.space
     places = []
-    for feature in range(len(estimator.space)):
-        origin, value = flow.origin[feature], estimator.space.fill[feature]
+    for feature in range(len(space)):
+        origin, value = flow.origin[feature], space.fill[feature]
         if origin is not None and value is not None:
             sources.note_fill(origin, value)
     for feature, code in encoding.sources:
@@ -171,7 +172,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
             raise InvalidValueError(
                 "a loaded model takes the table as it is; leave out the steps of the pipeline before it"
             )
-        categories = estimator.space.categories[feature]
+        categories = space.categories[feature]
         if code is None or categories is None:
             places.append(origin)
         else:

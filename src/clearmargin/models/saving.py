@@ -160,6 +160,9 @@ def _(model: PlaneClassifier) -> PlaneModel:
     names = getattr(model, "feature_names_in_", None)
     count = model.n_features_in_
     space = FeatureSpace([f"x{j}" for j in range(count)] if names is None else map(str, names))
+    if hasattr(model, "encoding_"):
+        read = model.encoding_.space
+        space = FeatureSpace(read.names, categories=read.categories).with_fill(read.fill)
     return PlaneModel(
         RuleSet([], space, [as_label(label) for label in model.classes_]),
         model.coef_,

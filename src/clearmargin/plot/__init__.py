@@ -4,7 +4,7 @@ Functions draw a value, into axes that are given or a new figure, and return the
 when something is drawn.
 """
 
-from clearmargin.plot.advice import AdviceDisplay, plot_advice
+from clearmargin.plot.advice import plot_advice
 from clearmargin.plot.coverage import plot_coverage
 from clearmargin.plot.extractors import plot_extractors
 from clearmargin.plot.points import plot_card, plot_points
@@ -18,7 +18,6 @@ from clearmargin.plot.rule_table import plot_rules
 from clearmargin.plot.trees import plot_svm_tree
 
 __all__ = [
-    "AdviceDisplay",
     "plot_advice",
     "plot_card",
     "plot_coverage",

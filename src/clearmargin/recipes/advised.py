@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from clearmargin.exceptions import DataError, RuleSyntaxError
 from clearmargin.recipes.applied_rules import load_rules
 from clearmargin.recipes.phrases import number_of
 from clearmargin.recipes.task import Task
-from clearmargin.recipes.trained_models import Trained, encoder, judge_on_unseen_rows, trained_on
+from clearmargin.recipes.trained_models import Trained, judge_on_unseen_rows, trained_on
 
 if TYPE_CHECKING:
     from clearmargin.advice import AdviceReport, AdviceSVC
     from clearmargin.models import PlaneModel
     from clearmargin.progress import Progress
-    from clearmargin.rules import FeatureSpace, RuleSet
+    from clearmargin.rules import RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,29 +196,35 @@ def _train(task: Task, advice: str, options: AdviceOptions) -> tuple[PlaneModel,
 
 
 def fit_with_rules(task: Task, svm: AdviceSVC) -> tuple[PlaneModel, AdviceSVC]:
-    """Fit on an encoded task; give the model, and the fitted classifier itself."""
-    from sklearn.pipeline import make_pipeline
-
+    """Fit on a task; give the model, and the fitted classifier itself."""
     from clearmargin.advice.train import AUTO_MU
     from clearmargin.models import PlaneModel
+    from clearmargin.rules import FeatureSpace, RuleSet
+    from clearmargin.tables.encoding import column_encoding
 
-    encode = encoder(task, as_table=True)
-    # Possible cases have one category of each feature.
-    svm.groups = {
-        feature: {category: f"{feature}_{category}" for category in categories}
-        for feature, categories in encode.categories.items()
-    }
-    pipeline = make_pipeline(encode, svm).fit(task.X, task.y)
-    fitted: AdviceSVC = pipeline[-1]
-    model = PlaneModel.from_estimator(
-        pipeline,
-        task.X,
-        positive=task.positive,
+    fitted = svm.fit(task.X, task.y)
+    known, levels = fitted.encoding_.space, task.levels or {}
+    # A category that only other rows of the table have gets no weight.
+    categories = [
+        None if each is None else tuple(dict.fromkeys((*each, *levels.get(name, ()))))
+        for name, each in zip(known.names, known.categories, strict=True)
+    ]
+    space = FeatureSpace(known.names, known.lower, known.upper, known.integer, categories)
+    place = {source: k for k, source in enumerate(column_encoding(space).sources)}
+    weights = np.zeros(len(place))
+    weights[[place[source] for source in fitted.encoding_.sources]] = fitted.coef_[0]
+    classes, sign = fitted.classes_.tolist(), 1.0
+    if task.positive is not None and task.positive != classes[1]:
+        classes, sign = classes[::-1], -1.0
+    model = PlaneModel(
+        RuleSet([], space, classes),
+        sign * weights[None],
+        sign * fitted.intercept_,
         advice=(fitted.advice_, fitted.refined_),
         fill=task.fill,
         facts={
             "trained_by": type(fitted).__name__,
-            "target": task.target,
+            "target": str(task.target),
             "rows": len(task.X),
             "lam": fitted.lam,
             "mu": AUTO_MU[fitted.where] if isinstance(fitted.mu, str) else fitted.mu,
@@ -302,6 +309,7 @@ def rule_mistakes(
     ...     [mistake.line for mistake in rule_mistakes(str(file))]
     [1, 2]
     """
+    from clearmargin.advice.cases import with_rules
     from clearmargin.language import read_rule_text
     from clearmargin.recipes.task import labelled_rows
     from clearmargin.rules.file_writing import read_text
@@ -314,27 +322,9 @@ def rule_mistakes(
     if table is not None and not written.mistakes:
         X, y = (table.table, None) if target is None else labelled_rows(table, target)
         classes = None if y is None else tuple(dict.fromkeys(as_label(v) for v in y.tolist()))
-        space = _known_features(written.rules.space, X.names)
+        space = with_rules(X.space(), written.rules.space)
         written = read_rule_text(text, space, classes if classes and len(classes) > 1 else None)
     return tuple(error.in_file(file) for error in written.mistakes)
-
-
-def _known_features(spoken_of: FeatureSpace, columns: Sequence[str]) -> FeatureSpace:
-    """Return the columns of a table as features, those of which rules name categories with these."""
-    from clearmargin.advice.advice_reading import one_hot_columns
-    from clearmargin.rules import FeatureSpace
-
-    encoded = [
-        name
-        for name in spoken_of.names
-        if name not in columns and one_hot_columns(name, list(columns))
-    ]
-    names = [*columns, *encoded]
-    categories = [
-        spoken_of.categories[spoken_of.index(name)] if name in spoken_of.names else None
-        for name in names
-    ]
-    return FeatureSpace(names, categories=categories)
 
 
 def check_rules(file: str, table: Any = None, target: str | None = None) -> CheckedRules:

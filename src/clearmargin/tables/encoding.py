@@ -142,6 +142,24 @@ def column_encoding(space: FeatureSpace) -> Encoding:
     return Encoding(_encoded_columns(space, sources), tuple(sources), space)
 
 
+def filling_encoding(table: Table, names: Sequence[str] | None = None) -> Encoding:
+    """Encode all columns of a table; if values are missing, they count as medians and most frequent categories."""
+    columns, space = table.all_columns(), table.space()
+    lower, upper, categories = space.lower, space.upper, space.categories
+    own = FeatureSpace(names or space.names, lower, upper, space.integer, categories)
+    if not any(column.is_missing.any() for column in columns):
+        return column_encoding(own)
+    fill: list[float | str] = []
+    for column, known in zip(columns, categories, strict=True):
+        if known is not None:
+            fill.append(category_name(column.most_frequent))
+        else:
+            numbers = column.numbers()
+            present = numbers[~np.isnan(numbers)]
+            fill.append(float(np.median(present)) if len(present) else 0.0)
+    return column_encoding(own.with_fill(fill))
+
+
 def _encoded_columns(space: FeatureSpace, sources: Sequence[Source]) -> FeatureSpace:
     """Return the encoded columns as features: numbers with their ranges, 0/1 columns called feature=category."""
     feature = [source.feature for source in sources]

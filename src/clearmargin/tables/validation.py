@@ -118,7 +118,7 @@ def read_training(
     else:  # scikit-learn takes the names from X, and the numbers from what was read
         validate_data(estimator, as_header(X), skip_check_array=True)
         points, labels = check_X_y(table, y, estimator=estimator, **_options(accept_sparse))
-    _check_finite(points, estimator, X)
+    check_finite(points, estimator, X)
     check_extremes(points, estimator, X)
     return points, TwoClasses(labels, several)
 
@@ -175,7 +175,7 @@ def read_points(estimator: Any, X: Any, *, accept_sparse: bool = False) -> Any:
     else:
         validate_data(estimator, as_header(X), reset=False, skip_check_array=True)
         points = check_array(table, estimator=estimator, **_options(accept_sparse))
-    _check_finite(points, estimator, X)
+    check_finite(points, estimator, X)
     return points
 
 
@@ -208,7 +208,7 @@ def _table_problem(X: Any) -> DataError | None:
     """Find what keeps a table from being read as finite numbers; None if nothing does."""
     try:
         points = check_array(number_table(X), **_options(False))
-        _check_finite(points, None, X)
+        check_finite(points, None, X)
     except DataError as problem:
         return problem
     except (TypeError, ValueError):  # no table at all: the estimator's words are the better ones
@@ -227,7 +227,7 @@ def _value_problem(X: Any) -> DataError | None:
     ]
     points = np.stack(columns, axis=1)
     try:
-        _check_finite(points, None, X)
+        check_finite(points, None, X)
         check_extremes(points, None, X)
     except DataError as problem:
         return problem
@@ -235,7 +235,7 @@ def _value_problem(X: Any) -> DataError | None:
 
 
 def _options(accept_sparse: bool) -> dict[str, Any]:
-    # Finiteness is checked by `_check_finite`, which can say where.
+    # Finiteness is checked by `check_finite`, which can say where.
     return {
         "dtype": np.float64,
         "accept_sparse": "csr" if accept_sparse else False,
@@ -256,7 +256,8 @@ def _check_lengths(X: Any, y: Any) -> None:
         )
 
 
-def _check_finite(points: Any, estimator: Any, X: Any) -> None:
+def check_finite(points: Any, estimator: Any, X: Any) -> None:
+    """Raise if a table holds a value that is missing or infinite, and say where."""
     is_sparse = sparse.issparse(points)
     values: FloatArray = points.data if is_sparse else points
     # One pass without a temporary array: a sum is finite exactly when all terms are, but for overflow.

@@ -20,7 +20,6 @@ from clearmargin.advice import AdviceChecker
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.language.words import counted, listed
 from clearmargin.recipes import Task, make_task
-from clearmargin.recipes.trained_models import encoder
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.file_writing import writing_to
 from clearmargin.rules.rule import Label, as_label
@@ -256,14 +255,13 @@ def _as_categories(values: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedFold:
-    """A fold as numbers, with 0/1 columns for categories; what is missing is filled from its training rows alone."""
+class FoldTables:
+    """The tables of a fold; what is missing is filled from its training rows alone."""
 
     train: Table
     test: Table
     labels: NDArray[Any]
     positions: IntArray
-    groups: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,22 +349,16 @@ class OpenTask:
         return self.task.folds()
 
     @cached_property
-    def encoded_folds(self) -> tuple[EncodedFold, ...]:
-        """The folds as numbers, encoded once for many trainings."""
-        return tuple(self._encoded_fold(train, test) for train, test in self.folds.pairs)
+    def fold_tables(self) -> tuple[FoldTables, ...]:
+        """The tables of the folds, read once for many trainings."""
+        return tuple(self._fold_tables(train, test) for train, test in self.folds.pairs)
 
-    def _encoded_fold(self, train: IntArray, test: IntArray) -> EncodedFold:
+    def _fold_tables(self, train: IntArray, test: IntArray) -> FoldTables:
         part = self.task.part(train)
-        step = encoder(part, as_table=True).fit(part.X, part.y)
-        groups = {
-            feature: {category: f"{feature}_{category}" for category in categories}
-            for feature, categories in step.categories.items()
-        }
-        rows = self.rows_beside(part, test)
         # Texts of one type are looked at as a whole, where objects are looked at one by one.
         is_text = all(isinstance(label, str) for label in self.classes)
         labels = part.y.astype(str) if is_text else part.y
-        return EncodedFold(step.transform(part.X), step.transform(rows), labels, test, groups)
+        return FoldTables(part.X, self.rows_beside(part, test), labels, test)
 
     def rows_beside(self, part: Task, rows: IntArray) -> Table:
         """Give rows without gaps, filled with what is typical of another part of the task."""

@@ -38,7 +38,7 @@ from clearmargin.recipes.found_points import card_as_points
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import Table
-from clearmargin.workbench.project_table import EncodedFold, OpenTask
+from clearmargin.workbench.project_table import FoldTables, OpenTask
 from clearmargin.workbench.settings import MachineSettings
 
 # Costs where none are set: those of AdviceSVC.
@@ -283,13 +283,13 @@ def quick_codes(
     codes: IntArray = np.zeros(len(opened.task.y), dtype=np.intp)
     given = _given_costs(settings)
 
-    def predict(k: int, fold: EncodedFold) -> IntArray:
+    def predict(k: int, fold: FoldTables) -> IntArray:
         lam, mu = given or (costs[k] if k < len(costs) else _COSTS)
-        svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu, groups=fold.groups)
+        svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu)
         svm.fit(fold.train, fold.labels)
         return opened.encode(svm.predict(fold.test))
 
-    folds = opened.encoded_folds
+    folds = opened.fold_tables
     with warnings.catch_warnings(), ThreadPoolExecutor(_THREADS) as threads:
         warnings.simplefilter("ignore", ClearmarginWarning)
         # The solver lets other threads work meanwhile.
