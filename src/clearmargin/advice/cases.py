@@ -138,14 +138,16 @@ class Premise:
     def of(cls, region: Region, encoding: Encoding) -> Premise:
         """Write a region over the features of a table as rows; the column of a category that is not allowed is 0."""
         flat = Polyhedron.from_box(region) if isinstance(region, Box) else region
-        numbers, barred = np.zeros((len(flat.b), len(encoding.sources))), []
+        numbers, barred, sets = np.zeros((len(flat.b), len(encoding.sources))), [], region.sets
         for k, (feature, code) in enumerate(encoding.sources):
             if code is None:
                 numbers[:, k] = flat.A[:, feature]
-            elif feature in region.sets and code not in region.sets[feature]:
+            elif feature in sets and code not in sets[feature]:
                 barred.append(k)
+        fixed = np.zeros((len(barred), len(encoding.sources)))
+        fixed[np.arange(len(barred)), barred] = 1.0
         return cls(
-            D=np.concatenate([numbers, np.eye(len(encoding.sources))[barred]]),
+            D=np.concatenate([numbers, fixed]),
             d=np.concatenate([flat.b, np.zeros(len(barred))]),
             numeric_rows=np.arange(len(flat.b) + len(barred)) < len(flat.b),
             strict=np.concatenate([flat.strict, np.zeros(len(barred), dtype=np.bool_)]),
