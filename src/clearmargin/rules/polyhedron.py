@@ -115,11 +115,11 @@ class Polyhedron(Value):
         """Write the bounds of a box as inequalities, feature by feature, lower bound first."""
         # A lower bound is written with the weight -1.
         limits = np.column_stack([-box.lower, box.upper]).ravel()
-        used = np.isfinite(limits)
-        A = np.repeat(np.eye(box.n_features), 2, axis=0)
-        A[::2] *= -1.0
+        used = np.flatnonzero(np.isfinite(limits))
+        A = np.zeros((len(used), box.n_features))
+        A[np.arange(len(used)), used // 2] = np.where(used % 2, 1.0, -1.0)
         strict = ~np.column_stack([box.lower_closed, box.upper_closed]).ravel()
-        return cls(A[used], limits[used], strict[used], box.sets, box.missing, box.known)
+        return cls(A, limits[used], strict[used], box.sets, box.missing, box.known)
 
     @property
     def n_features(self) -> int:
