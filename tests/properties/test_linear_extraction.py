@@ -196,9 +196,10 @@ def test_ruleextractor_rules_among_three_classes_are_sound(k):
         assert {rule.label for rule in found.rules_} == set(IRIS.target_names)
     for rule in extractor.rules_:
         code = list(extractor.classes_).index(rule.label)
-        for side in extractor.surface_.regions()[code]:
-            plane = side.hyperplane
-            assert exact_side.lies_on_side(rule.region, plane.coef, plane.intercept, side.sign)
+        for side in extractor.surface_.margins(code):
+            assert (
+                exact_side.lies_on_side(rule.region, side.coef, side.constant, 1) or side.takes_ties
+            )
         low, high = (np.maximum(rule.region.lower, 0), np.minimum(rule.region.upper, 9))
         inside = low + rng.random((300, 4)).round(1) * (high - low)
         assert (model.predict(inside[rule.region.contains(inside)]) == rule.label).all()

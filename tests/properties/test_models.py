@@ -179,8 +179,8 @@ def test_votes_of_pairs_have_a_region_a_class_and_no_plane(model):
     extractor, rows = cm.RuleExtractor(fitted, max_rules=1).fit(X, y), drawn(X, 2000)
     predicted, points = fitted.predict(rows), extractor.surface_.encode(rows)
     found = np.zeros(len(rows), dtype=int)
-    for label, region in zip(extractor.classes_, extractor.surface_.regions(), strict=True):
-        inside = np.all([s.sign * s.hyperplane.decision(points) > 1e-6 for s in region], axis=0)
+    for k, label in enumerate(extractor.classes_):
+        inside = np.all([m.values(points) > 1e-6 for m in extractor.surface_.margins(k)], axis=0)
         assert (predicted[inside] == label).all()
         found += inside
     assert found.max() == 1
@@ -200,8 +200,9 @@ def test_points_on_a_plane_get_the_class_that_the_model_gives_them():
     X, point = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 5.0]]), np.array([[0.0, -3.0]])
     machines = [SVC(kernel="linear", C=100.0, break_ties=breaks) for breaks in (True, False)]
     for model in (central, OneVsRestClassifier(central), *machines):
-        regions = cm.RuleExtractor(model.fit(X, [0, 1, 2])).fit(X, [0, 1, 2]).surface_.regions()
-        owners = [k for k in range(3) if all(s.contains(point)[0] for s in regions[k])]
+        surface = cm.RuleExtractor(model.fit(X, [0, 1, 2])).fit(X, [0, 1, 2]).surface_
+        at = cm.Box(point[0], point[0])
+        owners = [k for k in range(3) if all(m.is_positive(at) for m in surface.margins(k))]
         assert owners == model.predict(point).tolist(), model
 
 

@@ -28,14 +28,14 @@ from clearmargin.models.planes import Planes
 from clearmargin.models.surface import Surface, read_surface
 from clearmargin.plane_rules.sufficient_reasons import Reasons, ReasonSearch
 from clearmargin.points.reading import scorecard_of
-from clearmargin.rule_base.base import RuleBasedClassifier, has_unknown_category
+from clearmargin.rule_base.base import RuleBasedClassifier
 from clearmargin.rule_base.explanation import Explanation, imputed_values
 from clearmargin.rule_base.options import Choice, Share, WholeNumber
 from clearmargin.rule_base.training import decision_margins, taken_by
 from clearmargin.rules import Box, FeatureSpace, Rule, RuleStats
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.value import BoolArray, FloatArray
-from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.encoding import Encoding, has_unknown_category
 from clearmargin.tables.row_order import value_keys
 from clearmargin.tables.table import ModelTable, Table, case_table, name_row
 
@@ -287,17 +287,18 @@ class _CaseExplainer:
     def by_planes(self, surface: Surface) -> list[Explanation]:
         """Explain all cases by the fewest features that force their class, where these are few."""
         values = surface.read(self.cases)
-        points = surface.spread(values)
         missing = surface.is_missing(self.cases)
-        usable = np.isfinite(points[:, surface.needed_columns()]).all(axis=1)
+        usable = np.isfinite(values[:, surface.needed_features()]).all(axis=1)
         usable &= ~has_unknown_category(surface, values)
         codes = np.array([surface.classes.index(label) for label in self.predicted], dtype=np.intp)
-        columns = surface.columns
+        ranges = surface.space
         if isinstance(self.model, Planes):
-            columns = _with_ranges_of(self.model.space, surface)
-        inside = np.clip(0.0, columns.lower, columns.upper)
-        filled = np.where(np.isnan(points), inside, points)
-        reasons = ReasonSearch(surface, columns).find(filled, codes)
+            ranges = _with_ranges_of(self.model.space, ranges)
+        # Where a case is not usable its answer is not used.
+        named = [j for j, known in enumerate(ranges.categories) if known is not None]
+        filled = np.where(np.isnan(values), np.clip(0.0, ranges.lower, ranges.upper), values)
+        filled[:, named] = np.maximum(filled[:, named], 0.0)
+        reasons = ReasonSearch(surface, ranges).find(filled, codes)
         proved, sizes = reasons.is_proved & usable, reasons.n_conditions
         chosen = proved if self.most is None else proved & (sizes <= self.most)
         if self.guarantee == "proved" and not chosen.all():
@@ -396,19 +397,17 @@ class _CaseExplainer:
         )
 
 
-def _with_ranges_of(known: FeatureSpace, surface: Surface) -> FeatureSpace:
-    """Give the columns of a surface with the ranges of its rows, and of those that a saved model was trained on."""
-    columns = surface.columns
-    lower, upper, integer = columns.lower.copy(), columns.upper.copy(), columns.integer.copy()
-    for k, (feature, code) in enumerate(surface.sources):
-        name = surface.space.names[feature]
-        if code is None and name in known.names:
-            j = known.index(name)
+def _with_ranges_of(known: FeatureSpace, seen: FeatureSpace) -> FeatureSpace:
+    """Give features with the ranges of rows, and of those that a saved model was trained on."""
+    lower, upper, integer = seen.lower.copy(), seen.upper.copy(), seen.integer.copy()
+    for j, name in enumerate(seen.names):
+        if seen.categories[j] is None and name in known.names:
+            k = known.index(name)
             # A model that was made by hand may know no ranges.
-            if np.isfinite([known.lower[j], known.upper[j]]).all():
-                lower[k], upper[k] = min(lower[k], known.lower[j]), max(upper[k], known.upper[j])
-                integer[k] &= known.integer[j]
-    return FeatureSpace(columns.names, lower, upper, integer, columns.categories)
+            if np.isfinite([known.lower[k], known.upper[k]]).all():
+                lower[j], upper[j] = min(lower[j], known.lower[k]), max(upper[j], known.upper[k])
+                integer[j] &= known.integer[k]
+    return FeatureSpace(seen.names, lower, upper, integer, seen.categories)
 
 
 def _counted_rows(encoding: Encoding, table: Table) -> FloatArray:

@@ -19,6 +19,7 @@ from clearmargin.cases.recourse_program import ChangeProgram, Choice
 from clearmargin.exceptions import InvalidValueError, UncertifiedWarning
 from clearmargin.language.words import listed
 from clearmargin.rule_base.options import PositiveNumber, WholeNumber
+from clearmargin.rules.arithmetic import exact_score
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import FloatArray
@@ -160,7 +161,7 @@ class _Goal:
         if self.case.surface is None:
             now, then = (self.case.scores(codes[None])[0] for codes in both)
         else:
-            now, then = self.case.surface.spread(both)
+            now, then = self.case.surface.one_hot.spread(both)
         return np.asarray(self.coef @ (then - now))
 
     def ask(self, changes: tuple[FeatureChange, ...]) -> Recourse:
@@ -235,12 +236,13 @@ def _read_goal(case: Case, target: Any, top: Any, X: Any, allowed: tuple[str, ..
             coef = np.array([[1.0 if k else -1.0]])
         gap, rounding = -(coef @ scores), np.zeros(len(coef))
     else:
-        point = surface.spread(case.codes()[None])[0]
-        guards = [(guard.halfspace.sign, guard.error) for guard in surface.guards()[k]]
-        coef = np.array([sign * error.coef for sign, error in guards])
-        gap = np.array([-sign * error.score(point) for sign, error in guards])
+        point, margins = surface.one_hot.spread(case.codes()[None])[0], surface.margins(k)
+        coef = np.array([margin.weights(surface.one_hot.sources) for margin in margins])
+        gap = np.array(
+            [-exact_score(w, point, m.constant) for w, m in zip(coef, margins, strict=True)]
+        )
         # Of the score of the case and of values near it, which are rounded as well.
-        bounds = [error.bound(np.abs(point)) for _, error in guards]
+        bounds = [margin.bound(np.abs(np.nan_to_num(case.codes()))) for margin in margins]
         moved = np.abs(coef) @ np.spacing(np.abs(point))
         rounding = 2.0 * np.array(bounds) + 2.0 * moved
     if others is not None:

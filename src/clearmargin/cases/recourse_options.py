@@ -88,8 +88,8 @@ class Case:
             return np.asarray(values - self.model.threshold)
         has_threshold = find_threshold(self.model) is not None  # from which the plane counts
         if has_threshold or not hasattr(self.model, "decision_function"):
-            points = self.surface.encode(given)
-            return np.asarray(self.surface.hyperplane.decision(points)[:, None])
+            (margin,) = self.surface.margins(1)
+            return margin.values(self.surface.read(given))[:, None]
         with _quiet():
             return np.reshape(self.model.decision_function(given), (-1, 1)).astype(np.float64)
 
@@ -107,7 +107,7 @@ class Case:
     def linear(self, codes: FloatArray) -> FloatArray:
         """Return what scores are linear in, for some rows of numbers and codes."""
         if self.surface is not None:
-            return self.surface.spread(codes)
+            return self.surface.one_hot.spread(codes)
         terms = [term.of(codes[:, term.feature]) for term in self.model.linear]
         return np.hstack([np.zeros((len(codes), 0)), *terms])
 
@@ -224,9 +224,9 @@ def read_case(model: Any, x: Any, X: Any) -> Case:
     written = _written_categories(space, values, X)
     case = Case(weighted or model, surface, space, values, written, frame)
     if surface is not None:
-        wrong = np.flatnonzero(~np.isfinite(surface.encode(case.table())[0]))
+        wrong = np.flatnonzero(~np.isfinite(surface.one_hot.encode(case.table())[0]))
         if len(wrong):
-            name = space.names[surface.sources[wrong[0]].feature]
+            name = space.names[surface.one_hot.sources[wrong[0]].feature]
             raise DataError(
                 f"the value of {name!r} is {values[name]}, and a case with missing or infinite values has no place "
                 "beside the plane; fill it in first"

@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clearmargin.exceptions import ClearmarginError, InvalidValueError, NotLinearError
 from clearmargin.models.fitted import check_fitted
-from clearmargin.models.flow import AffineMap, Flow, Sources
+from clearmargin.models.flow import Flow, Sources
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.space import category_name
 from clearmargin.tables.table import Column, Table
@@ -135,14 +135,14 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
 def _(step: Any, flow: Flow, name: str) -> Flow:
     _refuse_clipping(step, name)
     scale, low = (np.asarray(part, dtype=np.float64) for part in (step.scale_, step.min_))
-    return flow.through(flow.affine.scaled(scale, low))
+    return flow.scaled(scale, low)
 
 
 def _standardise(flow: Flow, center: Any, scale: Any) -> Flow:
-    n = flow.affine.n_out
+    n = flow.n_out
     factor = np.ones(n) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
     shift = np.zeros(n) if center is None else -np.asarray(center, dtype=np.float64) * factor
-    return flow.through(flow.affine.scaled(factor, shift))
+    return flow.scaled(factor, shift)
 
 
 def _refuse_clipping(step: Any, name: str) -> None:
@@ -165,14 +165,14 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
         components = components / np.maximum(spread, np.finfo(spread.dtype).eps)[:, None]
     means = components * step.mean_
     terms = np.abs(means).sum(axis=1)
-    return flow.through(flow.affine.mapped(components, -means.sum(axis=1), terms))
+    return flow.mapped(components, -means.sum(axis=1), terms)
 
 
 @_pass.register(TruncatedSVD)
 @_pass.register(GaussianRandomProjection)
 @_pass.register(SparseRandomProjection)
 def _(step: Any, flow: Flow, name: str) -> Flow:
-    return flow.through(flow.affine.mapped(step.components_))
+    return flow.mapped(step.components_)
 
 
 @_pass.register(SimpleImputer)
@@ -187,11 +187,11 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
         raise _refusal(
             step, name, "has add_indicator=True, which makes columns out of missing values"
         )
-    if len(step.get_feature_names_out()) != flow.affine.n_out:
+    if len(step.get_feature_names_out()) != flow.n_out:
         raise _refusal(step, name, "has dropped columns in which all values were missing")
     # Neighbours put another value into each row: then what is missing stays missing for the rules.
     is_fixed = isinstance(step, SimpleImputer)
-    values = step.statistics_.tolist() if is_fixed else [None] * flow.affine.n_out
+    values = step.statistics_.tolist() if is_fixed else [None] * flow.n_out
     for k, value in enumerate(values):
         _note_fill(flow, k, value)
     return flow
@@ -258,12 +258,12 @@ def _is_dropped(part: Any) -> bool:
 def _weighted(flow: Flow, weight: float | None) -> Flow:
     if weight is None:
         return flow
-    return flow.through(flow.affine.scaled(np.full(flow.affine.n_out, weight)))
+    return flow.scaled(np.full(flow.n_out, weight))
 
 
 @_pass.register(OneHotEncoder)
 def _(step: Any, flow: Flow, name: str) -> Flow:
-    dropped = [None] * flow.affine.n_out if step.drop_idx_ is None else step.drop_idx_
+    dropped = [None] * flow.n_out if step.drop_idx_ is None else step.drop_idx_
     rows: list[list[tuple[int, float]]] = []
     for indicators, without in zip(_indicators(step, flow, name), dropped, strict=True):
         rows += [
@@ -306,7 +306,7 @@ def _(step: Any, flow: Flow, name: str) -> Flow:
 
 def _indicators(step: Any, flow: Flow, name: str) -> Iterator[list[int | None]]:
     """Yield for each encoded column the 0/1 sources of its categories; None for "missing", which no point has."""
-    grouped = getattr(step, "infrequent_categories_", None) or [None] * flow.affine.n_out
+    grouped = getattr(step, "infrequent_categories_", None) or [None] * flow.n_out
     for origin, categories, rare in zip(flow.origin, step.categories_, grouped, strict=True):
         if origin is None:
             raise _refusal(step, name, "encodes a column that an earlier step has changed")
@@ -330,4 +330,4 @@ def _combine(rows: list[list[tuple[int, float]]], flow: Flow) -> Flow:
     for i, row in enumerate(rows):
         for source, weight in row:
             matrix[i, source] = weight
-    return flow.through(AffineMap.combined(matrix))
+    return Flow.combined(flow.sources, matrix)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import combinations
 from typing import Any
@@ -19,8 +19,8 @@ from sklearn.svm import SVC, NuSVC
 from clearmargin.exceptions import InvalidValueError, NotLinearError
 from clearmargin.models.affine_steps import unwrap
 from clearmargin.models.flow import Flow
-from clearmargin.models.score_error import DOUBLE, ScoreError
-from clearmargin.models.surface import Lead, highest_wins
+from clearmargin.models.margin import DOUBLE, Margin
+from clearmargin.models.surface import Duel, highest_wins
 from clearmargin.models.threshold import only_calibrated, score_threshold
 from clearmargin.rules.value import FloatArray
 
@@ -30,8 +30,8 @@ class Decision:
     """The decision function of a classifier, and the duels that come to the same."""
 
     classes: NDArray[Any]
-    scores: tuple[ScoreError, ...]
-    duels: tuple[Lead, ...]
+    scores: tuple[Margin, ...]
+    duels: tuple[Duel, ...]
     is_vote: bool = False
 
 
@@ -79,14 +79,14 @@ _read = singledispatch(read_coefficients)
 
 def _coefficient_scores(
     estimator: Any, flow: Flow, sizes: FloatArray | None = None
-) -> tuple[ScoreError, ...]:
+) -> tuple[Margin, ...]:
     coef: Any = estimator.coef_
     if hasattr(coef, "toarray"):  # sparse after sparsify() or a fit to sparse rows
         coef = coef.toarray()
     weights: FloatArray = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-    if weights.shape[1] != flow.affine.n_out:
+    if weights.shape[1] != flow.n_out:
         raise InvalidValueError(
-            f"{type(estimator).__name__} has {weights.shape[1]} weights, but {flow.affine.n_out} columns reach it"
+            f"{type(estimator).__name__} has {weights.shape[1]} weights, but {flow.n_out} columns reach it"
         )
     # Without an intercept some classifiers keep a single zero for all rows.
     given = np.ravel(np.asarray(estimator.intercept_, dtype=np.float64))
@@ -112,11 +112,11 @@ def _(estimator: Any, flow: Flow) -> Decision:
     scores = _coefficient_scores(estimator, flow, _support_sizes(estimator))
     if len(classes) == 2:
         # libsvm asks whether -f > 0, so a tie goes to classes_[1], unlike everywhere else.
-        return Decision(classes, scores, (Lead(0, 1, scores[0].negative()),))
+        return Decision(classes, scores, (Duel(0, 1, scores[0].reversed()),))
     # Of each pair the first class is the positive one; ties go to the second, unless they are
     # broken by scikit-learn, which looks at the sign anew.
     duels = tuple(
-        Lead(second, first, f.negative()) if estimator.break_ties else Lead(first, second, f)
+        Duel(second, first, f.reversed()) if estimator.break_ties else Duel(first, second, f)
         for (first, second), f in zip(combinations(range(len(classes)), 2), scores, strict=True)
     )
     return Decision(classes, scores, duels, is_vote=True)
@@ -142,17 +142,16 @@ def _(estimator: Any, flow: Flow) -> Decision:
     threshold = score_threshold(estimator)
     # A class is predicted where sign * f >= value: the other one is on the positive side of value - sign * f.
     score = decision.scores[0]
-    lead = score.negative() if threshold.sign == 1 else score
+    lead = score.reversed() if threshold.sign == 1 else score
     constant = lead.constant + threshold.value
-    shifted = ScoreError(
-        lead.coef,
-        constant,
-        lead.slope,
-        lead.base + threshold.slack + DOUBLE * abs(constant),
-        lead.is_direct and threshold.value == 0.0 and not threshold.slack,
+    shifted = replace(
+        lead,
+        constant=constant,
+        base=lead.base + threshold.slack + DOUBLE * abs(constant),
+        is_direct=lead.is_direct and threshold.value == 0.0 and not threshold.slack,
     )
     positive = threshold.positive
-    duel = Lead(1 - positive, positive, shifted)
+    duel = Duel(1 - positive, positive, shifted)
     return Decision(np.asarray(estimator.classes_), decision.scores, (duel,))
 
 
@@ -175,7 +174,7 @@ def _(estimator: Any, flow: Flow) -> Decision:
     for pair, part in zip(pairs, estimator.estimators_, strict=True):
         decision = _of_two(part, flow)
         scores.append(decision.scores[0])
-        duels += [Lead(pair[d.positive], pair[d.negative], d.score) for d in decision.duels]
+        duels += [Duel(pair[d.positive], pair[d.negative], d.margin) for d in decision.duels]
     return Decision(classes, tuple(scores), tuple(duels), is_vote=len(classes) > 2)
 
 

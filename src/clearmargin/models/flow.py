@@ -1,132 +1,29 @@
 """What the columns of a table have become after some steps of a pipeline: affine functions of what it holds.
 
-An `AffineMap` holds z = matrix x + shift, and the same sum with absolute values everywhere, before anything cancels.
+A `Flow` holds z = matrix x + shift, and the same sum with absolute values everywhere, before anything cancels.
 Whoever computes z step by step in floating point, in any order of additions, errs by at most ::
 
     roundings * unit * (size |x| + terms),
 
 since every step rounds each of its terms when it is multiplied and with each addition, the pipeline as well as this
-description. A `Flow` is the columns with the features that they come from (`Sources`).
+description. The x are the columns of the table, and a 0/1 column for each category (`Sources`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from clearmargin.models.score_error import DOUBLE, ScoreError
+from clearmargin.models.margin import DOUBLE, Margin
 from clearmargin.rules.value import FloatArray, IntArray
 
 if TYPE_CHECKING:
     Rows: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AffineMap:
-    """Affine functions z = matrix x + shift of the sources, and what bounds their rounding."""
-
-    matrix: Rows
-    shift: FloatArray
-    size: Rows
-    terms: FloatArray
-    roundings: int = 0
-
-    @classmethod
-    def combined(cls, matrix: Any) -> AffineMap:
-        """Make exact sums of sources, such as a category by its number."""
-        rows = sparse.csr_array(matrix, dtype=np.float64)
-        nothing = np.zeros(rows.shape[0])
-        return cls(rows, nothing, abs(rows), nothing)
-
-    @property
-    def n_out(self) -> int:
-        """Number of outputs."""
-        return int(self.matrix.shape[0])
-
-    def mapped(
-        self, matrix: Any, shift: ArrayLike = 0.0, terms: FloatArray | None = None
-    ) -> AffineMap:
-        """Multiply by a matrix and add a shift, whose own terms may be larger."""
-        A = sparse.csr_array(matrix, dtype=np.float64)
-        added = np.broadcast_to(np.asarray(shift, dtype=np.float64), (A.shape[0],))
-        width = int(np.diff(A.indptr).max(initial=1))
-        return AffineMap(
-            sparse.csr_array(A @ self.matrix),
-            A @ self.shift + added,
-            sparse.csr_array(abs(A) @ self.size),
-            abs(A) @ self.terms + (np.abs(added) if terms is None else terms),
-            self.roundings + 2 * (width + 3),
-        )
-
-    def scaled(self, factor: ArrayLike, shift: ArrayLike = 0.0) -> AffineMap:
-        """Multiply by a factor and add a shift, column by column."""
-        return self.mapped(sparse.diags_array(np.asarray(factor, dtype=np.float64)), shift)
-
-    def take(self, indices: Sequence[int] | IntArray) -> AffineMap:
-        """Take some of the columns, in this order; a column may be taken twice."""
-        chosen = np.asarray(indices, dtype=np.intp)
-        return AffineMap(
-            sparse.csr_array(self.matrix[chosen]),
-            self.shift[chosen],
-            sparse.csr_array(self.size[chosen]),
-            self.terms[chosen],
-            self.roundings,
-        )
-
-    @classmethod
-    def stack(cls, maps: Sequence[AffineMap]) -> AffineMap:
-        """Put the outputs of several maps side by side; a map that has fewer inputs ignores the later ones."""
-        if not maps:
-            return cls.combined(np.empty((0, 0)))
-        width = max(int(m.matrix.shape[1]) for m in maps)
-        matrix, size = (
-            sparse.csr_array(
-                sparse.vstack(
-                    [
-                        sparse.csr_array((m.data, m.indices, m.indptr), shape=(m.shape[0], width))
-                        for m in parts
-                    ]
-                )
-            )
-            for parts in ([m.matrix for m in maps], [m.size for m in maps])
-        )
-        shift, terms = (
-            np.concatenate([getattr(m, part) for m in maps]) for part in ("shift", "terms")
-        )
-        return cls(matrix, shift, size, terms, max(m.roundings for m in maps))
-
-    def score(
-        self, coef: FloatArray, intercept: float, unit: float, sizes: FloatArray | None = None
-    ) -> ScoreError:
-        """Return the score coef.z + intercept; `sizes` bound what it rounds where it adds up more than coef."""
-        row = self.mapped(coef[None], intercept)
-        weights, constant = row.matrix.toarray()[0], float(row.shift[0])
-        if sizes is None and self._is_untouched():
-            # What the parameters lose when a pipeline rounds them to its own precision counts as well.
-            lost = (np.count_nonzero(coef) + 2) * (unit if unit == DOUBLE else 2.0 * unit)
-            return ScoreError(
-                weights, constant, lost * np.abs(weights), lost * abs(constant), unit == DOUBLE
-            )
-        slope = row.roundings * unit * row.size.toarray()[0]
-        base = row.roundings * unit * float(row.terms[0])
-        if sizes is not None:
-            slope = slope + (unit + DOUBLE) * np.asarray(self.size.T @ sizes)
-            base += (unit + DOUBLE) * float(sizes @ self.terms)
-        return ScoreError(weights, constant, slope, base)
-
-    def _is_untouched(self) -> bool:
-        """Check whether the columns are different sources as they are."""
-        return bool(
-            not self.roundings
-            and (np.diff(self.matrix.indptr) <= 1).all()
-            and (self.matrix.data == 1.0).all()
-            and len(np.unique(self.matrix.indices)) == len(self.matrix.indices) == self.n_out
-        )
 
 
 class Sources:
@@ -176,43 +73,118 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flow:
-    """Columns on their way through a pipeline, as affine functions of the sources."""
+    """Columns z = matrix x + shift of the sources x on their way through a pipeline, and what bounds their rounding.
 
-    affine: AffineMap
-    origin: tuple[int | None, ...]
+    `origin` has the column of the table that a column still is, unchanged; None for the others.
+    """
+
     sources: Sources
+    matrix: Rows
+    shift: FloatArray
+    size: Rows
+    terms: FloatArray
+    origin: tuple[int | None, ...]
+    roundings: int = 0
 
     @classmethod
     def start(cls, sources: Sources, order: Sequence[int]) -> Flow:
         """Take the columns of the table in the order in which the model knows them."""
-        columns = AffineMap.combined(sparse.eye_array(len(sources.names)))
-        return cls(columns.take(order), tuple(order), sources)
+        columns = cls.combined(sources, sparse.eye_array(len(sources.names)))
+        return replace(columns, origin=tuple(range(len(sources.names)))).take(order)
+
+    @classmethod
+    def combined(cls, sources: Sources, matrix: Any) -> Flow:
+        """Make exact sums of sources, such as a category by its number."""
+        rows = sparse.csr_array(matrix, dtype=np.float64)
+        n = rows.shape[0]
+        return cls(sources, rows, np.zeros(n), abs(rows), np.zeros(n), (None,) * n)
+
+    @property
+    def n_out(self) -> int:
+        """Number of columns."""
+        return len(self.origin)
+
+    def mapped(self, matrix: Any, shift: ArrayLike = 0.0, terms: FloatArray | None = None) -> Flow:
+        """Multiply by a matrix and add a shift, whose own terms may be larger."""
+        A = sparse.csr_array(matrix, dtype=np.float64)
+        added = np.broadcast_to(np.asarray(shift, dtype=np.float64), (A.shape[0],))
+        width = int(np.diff(A.indptr).max(initial=1))
+        return Flow(
+            self.sources,
+            sparse.csr_array(A @ self.matrix),
+            A @ self.shift + added,
+            sparse.csr_array(abs(A) @ self.size),
+            abs(A) @ self.terms + (np.abs(added) if terms is None else terms),
+            (None,) * A.shape[0],
+            self.roundings + 2 * (width + 3),
+        )
+
+    def scaled(self, factor: ArrayLike, shift: ArrayLike = 0.0) -> Flow:
+        """Multiply by a factor and add a shift, column by column."""
+        return self.mapped(sparse.diags_array(np.asarray(factor, dtype=np.float64)), shift)
+
+    def take(self, indices: Sequence[int] | IntArray) -> Flow:
+        """Take some of the columns as they are, in this order; a column may be taken twice."""
+        chosen = np.asarray(indices, dtype=np.intp)
+        return Flow(
+            self.sources,
+            sparse.csr_array(self.matrix[chosen]),
+            self.shift[chosen],
+            sparse.csr_array(self.size[chosen]),
+            self.terms[chosen],
+            tuple(self.origin[j] for j in chosen),
+            self.roundings,
+        )
 
     @classmethod
     def join(cls, parts: Sequence[Flow], sources: Sources) -> Flow:
-        """Put columns side by side."""
-        origin = tuple(origin for part in parts for origin in part.origin)
-        return cls(AffineMap.stack([part.affine for part in parts]), origin, sources)
+        """Put columns side by side; a part that knows fewer sources ignores the later ones."""
+        if not parts:
+            return cls.combined(sources, np.empty((0, 0)))
+        width = max(int(part.matrix.shape[1]) for part in parts)
 
-    def take(self, indices: Sequence[int] | IntArray) -> Flow:
-        """Take some of the columns, as they are."""
-        chosen = np.asarray(indices, dtype=np.intp)
-        return Flow(self.affine.take(chosen), tuple(self.origin[j] for j in chosen), self.sources)
+        def stacked(rows: Sequence[Rows]) -> Rows:
+            wide = [
+                sparse.csr_array((m.data, m.indices, m.indptr), shape=(m.shape[0], width))
+                for m in rows
+            ]
+            return sparse.csr_array(sparse.vstack(wide))
+
+        return cls(
+            sources,
+            stacked([part.matrix for part in parts]),
+            np.concatenate([part.shift for part in parts]),
+            stacked([part.size for part in parts]),
+            np.concatenate([part.terms for part in parts]),
+            tuple(origin for part in parts for origin in part.origin),
+            max(part.roundings for part in parts),
+        )
 
     def source_of(self, k: int) -> tuple[int, float, float] | None:
         """Return the one source of a column with its factor and the number added; None if it has several or none."""
-        matrix = self.affine.matrix
-        first, last = matrix.indptr[k : k + 2].tolist()
+        first, last = self.matrix.indptr[k : k + 2].tolist()
         if last - first != 1:
             return None
-        return int(matrix.indices[first]), float(matrix.data[first]), float(self.affine.shift[k])
+        return int(self.matrix.indices[first]), float(self.matrix.data[first]), float(self.shift[k])
 
-    def through(self, made: AffineMap) -> Flow:
-        """Hold the columns that a step makes of these; they are no copies any more."""
-        return Flow(made, (None,) * made.n_out, self.sources)
-
-    def score(
-        self, coef: FloatArray, intercept: float, sizes: FloatArray | None = None
-    ) -> ScoreError:
-        """Carry coef.z + intercept back to the sources, with the error of computing it."""
-        return self.affine.score(coef, intercept, self.sources.unit, sizes)
+    def score(self, coef: FloatArray, intercept: float, sizes: FloatArray | None = None) -> Margin:
+        """Return the score coef.z + intercept; `sizes` bound what it rounds where it adds up more than coef."""
+        unit, row = self.sources.unit, self.mapped(coef[None], intercept)
+        weights, constant = row.matrix.toarray()[0], float(row.shift[0])
+        is_untouched = (
+            not self.roundings
+            and (np.diff(self.matrix.indptr) <= 1).all()
+            and (self.matrix.data == 1.0).all()
+            and len(np.unique(self.matrix.indices)) == len(self.matrix.indices) == self.n_out
+        )
+        if sizes is None and is_untouched:
+            # What the parameters lose when a pipeline rounds them to its own precision counts as well.
+            lost = (np.count_nonzero(coef) + 2) * (unit if unit == DOUBLE else 2.0 * unit)
+            slope, base = lost * np.abs(weights), float(lost * abs(constant))
+            return Margin(weights, constant, slope, base, is_direct=unit == DOUBLE)
+        slope = row.roundings * unit * row.size.toarray()[0]
+        base = row.roundings * unit * float(row.terms[0])
+        if sizes is not None:
+            slope = slope + (unit + DOUBLE) * np.asarray(self.size.T @ sizes)
+            base += (unit + DOUBLE) * float(sizes @ self.terms)
+        return Margin(weights, constant, slope, base)

@@ -235,7 +235,7 @@ def read_machine(estimator: Any, X: Any = None) -> KernelMachine:
 
 
 def _assemble(svm: FittedSVM, sources: Sources, columns: Sequence[Column]) -> KernelMachine:
-    matrix = svm.flow.affine.matrix
+    matrix = svm.flow.matrix
     entries = np.diff(matrix.indptr)
     origin = np.full(len(entries), -1, dtype=np.intp)
     origin[entries == 1] = matrix.indices[matrix.indptr[:-1][entries == 1]]
@@ -263,10 +263,10 @@ def _assemble(svm: FittedSVM, sources: Sources, columns: Sequence[Column]) -> Ke
         svm.function,
         place[origin],
         np.asarray(matrix.data, dtype=np.float64),
-        np.asarray(svm.flow.affine.shift, dtype=np.float64),
+        np.asarray(svm.flow.shift, dtype=np.float64),
         tuple(as_label(label) for label in svm.classes),
         svm.support_codes,
-        np.asarray(svm.flow.affine.terms, dtype=np.float64),
+        np.asarray(svm.flow.terms, dtype=np.float64),
         svm.breaks_ties,
     )
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.decision import Decision, register_reader
 from clearmargin.models.flow import Flow
+from clearmargin.models.margin import Margin
 from clearmargin.models.planes import Planes
-from clearmargin.models.score_error import direct_error
 from clearmargin.models.surface import Surface, highest_wins, read_surface
 from clearmargin.rules import Hyperplane, RuleSet
 from clearmargin.rules.rule import Label
@@ -109,25 +109,22 @@ class PlaneModel(ClassifierMixin, Planes, BaseEstimator):  # type: ignore[misc]
             raise InvalidValueError(
                 "a vote of pairs of classes cannot be kept as one plane a class; train with one-vs-rest"
             )
-        place = {source: k for k, source in enumerate(column_encoding(rules.space).sources)}
-        columns = [place[source] for source in surface.sources]
-        if len(surface.classes) == 2:
-            (duel,) = surface.planes
-            order = [surface.classes[duel.negative], surface.classes[duel.positive]]
-            planes = [(duel.plane.coef, duel.plane.intercept)]
+        sources = column_encoding(rules.space).sources
+        order = list(surface.classes)
+        if len(order) == 2:
+            (duel,) = surface.duels
+            order, margins = [order[duel.negative], order[duel.positive]], [duel.margin]
             if positive is not None and positive != order[1]:
-                order, planes = order[::-1], [(-duel.plane.coef, -duel.plane.intercept)]
+                order, margins = order[::-1], [duel.margin.reversed()]
+            weights = [margin.weights(sources) for margin in margins]
+            intercepts = [margin.constant for margin in margins]
         else:
             # Only differences of scores are known, and only they count: each class's lead over the first one.
-            order = list(surface.classes)
-            leads = {d.positive: d.plane for d in surface.planes if d.negative == 0}
-            planes = [(np.zeros(len(columns)), 0.0)]
-            planes += [(leads[k].coef, leads[k].intercept) for k in range(1, len(order))]
-        weights = np.zeros((len(planes), len(place)))
-        for row, (coef, _) in zip(weights, planes, strict=True):
-            row[columns] = coef
-        kept = RuleSet(rules.rules, rules.space, order)
-        return cls(kept, weights, [intercept for _, intercept in planes], **more)
+            leads = {duel.positive: duel.margin for duel in surface.duels if duel.negative == 0}
+            weights = [np.zeros(len(sources))]
+            weights += [leads[k].weights(sources) for k in range(1, len(order))]
+            intercepts = [0.0, *(leads[k].constant for k in range(1, len(order)))]
+        return cls(RuleSet(rules.rules, rules.space, order), weights, intercepts, **more)
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Do nothing: the model is trained.
@@ -181,5 +178,5 @@ def read_encoded(estimator: Any, flow: Flow) -> Decision:
     for coef, intercept in zip(estimator.coef_, estimator.intercept_, strict=True):
         weights = np.zeros(len(sources))
         weights[places] = coef
-        scores.append(direct_error(Hyperplane(weights, float(intercept)), sources.unit))
+        scores.append(Margin.of_plane(Hyperplane(weights, float(intercept)), sources.unit))
     return Decision(estimator.classes_, tuple(scores), highest_wins(scores))

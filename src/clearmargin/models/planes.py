@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.models.score_error import direct_error
-from clearmargin.models.surface import Duel, Surface, highest_wins
+from clearmargin.models.margin import Margin
+from clearmargin.models.surface import Surface, highest_wins
 from clearmargin.rules import FeatureSpace, Hyperplane, RuleSet
 from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.rule import Label
@@ -117,18 +117,9 @@ class Planes:
         Surface
             What `read_surface` reads, where the model decides over the table as it is.
         """
-        encoding = column_encoding(space)
         pairs = zip(self.coef_, self.intercept_.tolist(), strict=True)
-        leads = highest_wins([direct_error(Hyperplane(coef, b)) for coef, b in pairs])
-        return Surface(
-            encoding.columns,
-            encoding.sources,
-            space,
-            self.rules.classes,
-            tuple(Duel(p, n, Hyperplane(score.coef, score.constant)) for p, n, score in leads),
-            is_partition=True,
-            errors=tuple(lead.score for lead in leads),
-        )
+        duels = highest_wins([Margin.of_plane(Hyperplane(coef, b)) for coef, b in pairs])
+        return Surface.of(duels, column_encoding(space).sources, space, self.rules.classes)
 
     @over_parts
     def decision_function(self, X: Any) -> FloatArray:

@@ -21,9 +21,16 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import DensePlaneWarning, InvalidValueError
-from clearmargin.models.score_error import Guard
+from clearmargin.models.margin import Margin
 from clearmargin.models.surface import Surface
-from clearmargin.plane_rules.coverage_corner import coverage_corner, short_corner
+from clearmargin.plane_rules.corners import (
+    Region,
+    Side,
+    coverage_corner,
+    point_corner,
+    short_corner,
+    volume_corner,
+)
 from clearmargin.plane_rules.polytope import extract_polytope_boxes
 from clearmargin.plane_rules.proof import is_inside_all, needed_ends, prove, retreat
 from clearmargin.plane_rules.search import (
@@ -33,8 +40,6 @@ from clearmargin.plane_rules.search import (
     extract_boxes,
     search_coverage,
 )
-from clearmargin.plane_rules.side import Region, Side
-from clearmargin.plane_rules.volume_corner import volume_corner
 from clearmargin.progress import advance, part
 from clearmargin.rule_base.budget import (
     MinCoverage,
@@ -43,10 +48,10 @@ from clearmargin.rule_base.budget import (
     have_evidence,
     least_rows,
 )
-from clearmargin.rule_base.feature_ranges import declared_limits, encoded_domain
-from clearmargin.rule_base.simplify import merge_neighbours, simplify_box, to_user_box
+from clearmargin.rule_base.feature_ranges import checked_domain
+from clearmargin.rule_base.simplify import merge_neighbours, simplify_box
 from clearmargin.rule_base.training import LabelledPoints
-from clearmargin.rules import Box, FeatureSpace, HalfSpace, Rule, RuleSet, RuleStats
+from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet, RuleStats
 from clearmargin.rules.rule import Label, Proof
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.row_order import canonical_order
@@ -112,15 +117,14 @@ _TOO_MANY_FEATURES = 1_000
 
 def check_surface(surface: Surface, options: ExtractionOptions, *, distils: bool = False) -> None:
     """Raise if planes have no weights or far too many, or if a binary-only option meets a multiclass model."""
-    weights = np.array([duel.plane.coef for duel in surface.planes])
-    if not weights.any():
+    n_features = surface.count_features()
+    if not n_features:
         raise InvalidValueError(
             "the model's plane is constant: all weights are zero, so it predicts the same everywhere and there are no "
             "rules to extract; train it with less regularisation (a larger nu or C), or, if a search chose that, on "
             "features with a linear relation to the classes"
         )
     n_classes = len(surface.classes)
-    n_features = surface.count_features()
     if n_features > _TOO_MANY_FEATURES and not distils:
         sparse = "train a sparse plane: RuleExtractor(LPSVC(nu='cv', max_features=8))"
         if n_classes == 2:
@@ -167,22 +171,26 @@ def expected_coverage(
     """Estimate which share of rows that they were not made from the rules of a plane will cover, by a small search."""
     if len(surface.classes) != 2 or len(data.points) < 4:
         return None
-    columns = encoded_domain(surface, space, data.points)
-    domain = Box(columns.lower, columns.upper)
+    columns = checked_domain(surface, space, data.points)
     rows = canonical_order(data.points, np.arange(len(data.points)), _TRIAL)
     searched, counted = rows[::2], data.points[rows[1::2]]
     quick = replace(
         options, criterion="volume", min_coverage=1, max_rules=None, disjoint=True, thorough=False
     )
     found: list[tuple[int, Box]] = []
-    for k, (halfspace,) in enumerate(surface.regions()):
-        right = searched[data.are_right(k)[searched]]
-        points = data.points[right]
-        pairs, *_ = _search([halfspace], domain, points[halfspace.contains(points)], quick)
+    for k in range(2):
+        (margin,) = surface.margins(k)
+        points = data.points[searched[data.are_right(k)[searched]]]
+        margins = margin.values(points)
+        inside = margins >= 0 if margin.takes_ties else margins > 0
+        pairs, *_ = _search([margin], columns, points[inside], quick)
         found += [(len(members), box) for box, members in pairs]
     found.sort(key=lambda pair: -pair[0])
     boxes = [box for _, box in found[: options.budget]]
-    return float(np.mean(Box.stack(boxes, counted.shape[1]).contains(counted).any(axis=0)))
+    covered = np.zeros(len(counted), dtype=np.bool_)
+    for box in boxes:
+        covered |= box.contains(counted)
+    return float(np.mean(covered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +235,11 @@ def extract_rules(
     options: ExtractionOptions,
 ) -> Extraction:
     """Find, simplify and prove the rules of all classes."""
-    columns = encoded_domain(surface, space, data.points)
-    limits = declared_limits(surface, columns, declared)
+    columns = checked_domain(surface, space, data.points)
+    # Where features can be taken to live without saying so.
+    limits = Box(
+        np.where(declared[0], columns.lower, -np.inf), np.where(declared[1], columns.upper, np.inf)
+    )
     options = options.for_rows(len(data.points))
     found = [
         _boxes(surface, k, columns, limits, data, options) for k in range(len(surface.classes))
@@ -236,7 +247,7 @@ def extract_rules(
     to_cover = [data.are_right(k) for k in range(len(surface.classes))]
     found = share_whole_numbers(
         found,
-        surface.guards(),
+        [surface.margins(k) for k in range(len(surface.classes))],
         columns,
         limits,
         data.points,
@@ -264,10 +275,8 @@ def _within_budget(
     )
     shares = data.class_shares(len(surface.classes))
     enough = have_evidence(covered, correct, codes, shares, options.min_coverage)
-    # A box over the encoded columns may hold no case, and then it is no rule.
-    regions = [to_user_box(found[k].boxes[place], surface) for k, place in places]
-    usable = [r for r in np.flatnonzero(enough).tolist() if regions[r] is not None]
-    lengths = [len(region.bounded) for r in usable if (region := regions[r]) is not None]
+    usable = np.flatnonzero(enough).tolist()
+    lengths = [len(found[k].boxes[place].bounded) for k, place in (places[r] for r in usable)]
     order = choose_rules([right[r] for r in usable], codes[usable], options.budget, lengths=lengths)
     chosen = [usable[place] for place in order]
     kept = [
@@ -296,19 +305,14 @@ def _boxes(
     options: ExtractionOptions,
 ) -> ClassBoxes:
     """Return the boxes of a class, and the rows in them."""
-    halfspaces, guards = surface.regions()[k], surface.guards()[k]
+    margins = surface.margins(k)
     is_inside = np.ones(len(data.points), dtype=np.bool_)
-    reach = np.maximum(np.abs(columns.lower), np.abs(columns.upper))
-    for halfspace in halfspaces:
-        is_inside &= halfspace.contains_exactly(data.points, reach)
     domain = Box(columns.lower, columns.upper)
-    for guard in guards:
+    for margin in margins:
         rows = np.flatnonzero(is_inside)
-        is_inside[rows] = guard.holds(data.points[rows], domain)
+        is_inside[rows] = margin.holds(data.points[rows], domain)
     to_cover = data.are_right(k)
-    search = partial(
-        boxes_of_class, halfspaces, columns, limits, data.points, is_inside, to_cover, guards=guards
-    )
+    search = partial(boxes_of_class, margins, columns, limits, data.points, is_inside, to_cover)
     if options.min_coverage != "auto":
         return search(options)
     least = max(_FEWEST, least_rows(float(data.class_shares(len(surface.classes))[k])))
@@ -330,17 +334,16 @@ def _rules(
         label, kept = surface.classes[k], len(result.boxes)
         covered = np.zeros(len(data.points), dtype=np.bool_)
         for box, rows in zip(result.boxes, result.rows, strict=True):
-            user_box = to_user_box(box, surface)
-            assert user_box is not None  # others were left out before rules were chosen
+            # Where the model treats a missing value as a category, rules do not speak of it.
+            ends = box.lower, box.upper, box.lower_closed, box.upper_closed
+            region = Box(*ends, box.sets, known=surface.asked) if surface.asked else box
             stats = RuleStats(
                 rows=len(data.points),
                 covered=len(rows),
                 correct=int(np.count_nonzero(data.true[rows] == k)),
                 agreed=int(np.count_nonzero(data.predicted[rows] == k)),
             )
-            rules.append(
-                Rule(user_box, label, origin="extracted", proof=options.proof, stats=stats)
-            )
+            rules.append(Rule(region, label, origin="extracted", proof=options.proof, stats=stats))
             covered[rows] = True
         trace[label] = Trace(
             result.n_to_cover,
@@ -359,7 +362,7 @@ def _rules(
 
 @dataclass(frozen=True, slots=True)
 class ClassBoxes:
-    """The boxes of a class over the encoded columns, with the rows in them, and what finding them cost."""
+    """The boxes of a class, with the rows in them, and what finding them cost."""
 
     boxes: tuple[Box, ...]
     rows: tuple[IntArray, ...]
@@ -380,19 +383,17 @@ class ClassBoxes:
 
 
 def boxes_of_class(
-    halfspaces: Sequence[HalfSpace],
+    margins: Sequence[Margin],
     columns: FeatureSpace,
     limits: Box,
     X: FloatArray,
     is_inside: BoolArray,
     to_cover: BoolArray,
     options: ExtractionOptions,
-    guards: Sequence[Guard],
 ) -> ClassBoxes:
     """Find, simplify and prove the boxes of one class."""
     start = time.perf_counter()
     least = _number(options.min_coverage)
-    domain = Box(columns.lower, columns.upper)
     coverable = np.flatnonzero(is_inside & to_cover)
     step = max(1, -(-len(coverable) // _MOST_POINTS))
     sample = X[canonical_order(X, coverable, -(-len(coverable) // step))]
@@ -401,26 +402,27 @@ def boxes_of_class(
     fewest = -(-least // step)
     scaled = replace(options, min_coverage=fewest)
     with part(1 / searches):
-        pairs, problems, is_complete = _search(halfspaces, domain, sample, scaled)
+        pairs, problems, is_complete = _search(margins, columns, sample, scaled)
     found = len(pairs)
     kept = [(box, points) for box, points in pairs if len(points) >= fewest]
     kept.sort(key=lambda pair: -len(pair[1]))
     kept = kept[: options.max_rules]
-    needed = needed_ends(halfspaces, columns, limits)
+    needed = needed_ends(margins, columns, limits)
     simple = [simplify_box(box, columns, sample[points], needed) for box, points in kept]
     if options.disjoint:
         simple = merge_neighbours(simple, columns)
     # Rounding must not change what the model predicts in a box; most are as they should be.
     sound = [
         box
-        if is_inside_all(box, guards, limits)
-        else retreat(box, guards, limits, columns, sample[box.contains(sample)])
+        if is_inside_all(box, margins, limits)
+        else retreat(box, margins, limits, columns, sample[box.contains(sample)])
         for box in simple
     ]
     simple = [box for box in sound if box is not None]
-    prove(simple, guards, limits, disjoint=options.disjoint)
+    prove(simple, margins, limits, disjoint=options.disjoint)
     rows = np.flatnonzero(is_inside)
-    inside = [rows[mask] for mask in Box.stack(simple, X.shape[1]).contains(X[rows])]
+    points = np.asfortranarray(X[rows])  # boxes ask for single features of all rows
+    inside = [rows[box.contains(points)] for box in simple]
     sizes = [int(np.count_nonzero(to_cover[group])) for group in inside]
     order = [k for k in range(len(simple)) if sizes[k] >= least]
     order.sort(key=lambda k: -sizes[k])
@@ -431,15 +433,15 @@ def boxes_of_class(
         int(np.count_nonzero(to_cover)),
         problems,
         found,
-        _covered_without_limit(halfspaces, domain, sample, scaled, step),
+        _covered_without_limit(margins, columns, sample, scaled, step),
         time.perf_counter() - start,
         is_complete and step == 1,
     )
 
 
 def _covered_without_limit(
-    halfspaces: Sequence[HalfSpace],
-    domain: Box,
+    margins: Sequence[Margin],
+    columns: FeatureSpace,
     X: FloatArray,
     options: ExtractionOptions,
     step: int,
@@ -448,32 +450,33 @@ def _covered_without_limit(
     if options.max_conditions is None:
         return None
     with part(0.5, counts=False):
-        pairs, *_ = _search(halfspaces, domain, X, replace(options, max_conditions=None))
+        pairs, *_ = _search(margins, columns, X, replace(options, max_conditions=None))
     sizes = sorted((len(points) for _, points in pairs), reverse=True)[: options.max_rules]
     return tuple(step * size for size in sizes if size >= _number(options.min_coverage))
 
 
 def _search(
-    halfspaces: Sequence[HalfSpace], domain: Box, X: FloatArray, options: ExtractionOptions
+    margins: Sequence[Margin], columns: FeatureSpace, X: FloatArray, options: ExtractionOptions
 ) -> tuple[list[tuple[Box, IntArray]], int, bool]:
     """Return boxes with their points, how many corners were computed, and whether the search came to its end."""
     if not len(X):
         advance()
         return [], 0, True
-    if len(halfspaces) > 1:
+    sides = [Side.of(margin) for margin in margins]
+    if len(sides) > 1:
         pairs, problems = extract_polytope_boxes(
-            halfspaces,
-            domain,
+            sides,
+            columns,
             X,
             max_depth=options.max_depth,
             min_coverage=_number(options.min_coverage),
             max_rules=options.max_rules,
         )
         return pairs, problems, options.max_rules is None
-    side = Side.of(halfspaces[0])
-    Z = side.orient(X)
-    search = _search_side(side, side.region(domain), Z, options)
-    pairs = [(side.box(box), box.points) for box in search.boxes]
+    (side,) = sides
+    domain = side.region(Box(columns.lower, columns.upper))
+    search = _search_side(side, domain, side.orient(X), options)
+    pairs = [(side.box(box), points) for box, points in search.boxes]
     return pairs, search.problems, search.is_complete
 
 
@@ -483,7 +486,8 @@ def _number(min_coverage: MinCoverage) -> int:
 
 
 def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionOptions) -> Search:
-    criterion = _criterion(options.criterion)
+    corners = {"volume": volume_corner, "coverage": coverage_corner, "coverage-lp": point_corner}
+    criterion: Criterion = corners[options.criterion]
     if options.max_conditions is not None:
         kind = "volume" if options.criterion == "volume" else "coverage"
         criterion = partial(
@@ -502,17 +506,6 @@ def _search_side(side: Side, domain: Region, Z: FloatArray, options: ExtractionO
             max_rules=options.max_rules,
             criterion=criterion,
         )
-
-
-def _criterion(name: str) -> Criterion:
-    if name == "volume":
-        return volume_corner
-    if name == "coverage":
-        return coverage_corner
-    # Solvers are loaded by those who use them.
-    from clearmargin.plane_rules.coverage_programs import point_corner
-
-    return point_corner
 
 
 def _search_disjoint(
@@ -541,7 +534,7 @@ def _search_disjoint(
 
 def share_whole_numbers(
     found: Sequence[ClassBoxes],
-    guards: Sequence[Sequence[Guard]],
+    margins: Sequence[Sequence[Margin]],
     columns: FeatureSpace,
     limits: Box,
     X: FloatArray,
@@ -568,7 +561,7 @@ def share_whole_numbers(
         """Let a box grow if it is still proved, and meets no other box of its class."""
         owner = owners[place]
         others = (boxes[k] for k, o in enumerate(owners) if k != place and o == owner)
-        if not is_inside_all(wider, guards[owner], limits) or (
+        if not is_inside_all(wider, margins[owner], limits) or (
             disjoint and any(not wider.intersect(other).is_empty for other in others)
         ):
             return False

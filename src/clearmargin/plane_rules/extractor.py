@@ -27,11 +27,7 @@ from clearmargin.plane_rules.extraction import (
 )
 from clearmargin.plane_rules.sufficient_reasons import ReasonSearch
 from clearmargin.progress import Progress, all_or_nothing, task
-from clearmargin.rule_base.base import (
-    ModelRules,
-    categorical_features,
-    has_unknown_category,
-)
+from clearmargin.rule_base.base import ModelRules
 from clearmargin.rule_base.budget import DEFAULT_MAX_RULES, MinCoverage
 from clearmargin.rule_base.distillation import Distillation, distil
 from clearmargin.rule_base.explanation import Explanation
@@ -41,6 +37,7 @@ from clearmargin.rule_base.training import LabelledPoints, class_codes, taken_by
 from clearmargin.rules import Box, Domain, Hyperplane, Rule
 from clearmargin.rules.rule import Label, Proof
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.tables.encoding import has_unknown_category
 from clearmargin.tables.sampled_fit import fits_a_sample
 from clearmargin.tables.table import Table, read_frame
 
@@ -218,7 +215,7 @@ class RuleExtractor(ModelRules):
         self.space_, self._declared = read_bounds(self.bounds, self.surface_.space)
         lower, upper = self._declared
         self.domain_ = Domain(self.space_, lower, upper)
-        data = self._read_points(X, labels, self.surface_, self.surface_.needed_columns())
+        data = self._read_points(X, labels, self.surface_, self.surface_.needed_features())
         options = self._distil(data, options)
         warn_of_dense_plane(self.surface_, self.space_, data, options)
         with task("extraction", len(self.classes_), "rules", show=self.progress):
@@ -269,8 +266,7 @@ class RuleExtractor(ModelRules):
     def _limits(self) -> Box:
         lower = np.where(self._declared[0], self.space_.lower, -np.inf)
         upper = np.where(self._declared[1], self.space_.upper, np.inf)
-        named = categorical_features(self.surface_)
-        sets = {j: range(len(self.space_.categories[j] or ())) for j in named}
+        sets = {j: range(len(self.space_.categories[j] or ())) for j in self.surface_.named}
         return Box(lower, upper, sets=sets)
 
     @available_if(_decides_by_model)  # type: ignore[untyped-decorator]
@@ -323,7 +319,7 @@ class RuleExtractor(ModelRules):
         if self.distillation_ is None:
             codes = class_codes(self._predicted(Table.read(X).take(rows)), self.classes_)
         else:
-            codes = (self.surface_.hyperplane.decision(cases[rows]) > 0).astype(np.intp)
+            codes = (self.surface_.margins(1)[0].values(cases[rows]) > 0).astype(np.intp)
             proof = "distilled"
         found = ReasonSearch(self.surface_, self._columns).find(cases[rows], codes)
         for k, code in enumerate(codes.tolist()):

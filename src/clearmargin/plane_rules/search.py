@@ -37,24 +37,23 @@ from functools import partial
 import numpy as np
 
 from clearmargin.exceptions import SolverError
-from clearmargin.plane_rules.coverage_corner import coverage_corner
-from clearmargin.plane_rules.side import Corner, FoundBox, Region, Side
+from clearmargin.plane_rules.corners import Region, Side, coverage_corner
 from clearmargin.progress import advance, part
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 # Below a dense plane most boxes hold no point at all; then the search ends here instead of at its depth.
 _MOST_PROBLEMS = 20_000
 
-Criterion = Callable[[Side, Region, FloatArray], Corner | None]
+Criterion = Callable[[Side, Region, FloatArray], Region | None]
+Found = tuple[Region, IntArray]  # a box with the points that it covers
 
 
 @dataclass(slots=True)
 class Search:
     """What a run of the recursion found and what it cost."""
 
-    boxes: list[FoundBox] = field(default_factory=list)
+    boxes: list[Found] = field(default_factory=list)
     problems: int = 0
-    uncovered: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     is_complete: bool = True
 
 
@@ -75,29 +74,28 @@ def extract_boxes(
     """Cover points on one side of a plane by disjoint boxes."""
     search = Search()
     most_problems = _MOST_PROBLEMS if max_rules is None else 200 + 20 * max_rules
-    agenda = _Agenda(best_first=max_rules is not None)
-    agenda.push(domain, np.arange(len(Z)), depth=0)
+    # With a limit the region of the most points comes first, and of equal ones the older one; else the newest one.
+    agenda: list[tuple[int, int, Region, IntArray, int]] = [(0, 0, domain, np.arange(len(Z)), 0)]
     by_feature = np.ascontiguousarray(Z.T)  # faces are compared with one feature of many points
-    left_over: list[IntArray] = []
-    counted = 0
+    counted = pushed = 0
 
     while agenda:
-        region, points, depth = agenda.pop()
+        *_, region, points, depth = heapq.heappop(agenda) if max_rules else agenda.pop()
         enough = max_rules is not None and counted >= max_rules
         poor = len(points) < min_points
         too_long = search.problems >= most_problems
         if poor or depth >= max_depth or enough or too_long:
             search.is_complete &= not (enough or too_long)
-            left_over.append(points)
             advance(len(points) / len(Z))
             continue
         inside = by_feature.take(points, axis=1).T
-        if tighten:
-            region = tightened(region, inside)
+        if tighten:  # move the far faces in to the outermost points, which then lie on them
+            outermost = inside.max(axis=0)
+            inner = outermost < region.far
+            region = region.up_to(np.where(inner, outermost, region.far), inner | region.far_closed)
         corner = criterion(side, region, Z.take(points, axis=0))
         search.problems += 1
         if corner is None:
-            left_over.append(points)
             advance(len(points) / len(Z))
             continue
         if in_order:
@@ -106,79 +104,30 @@ def extract_boxes(
             cuts = np.argsort(-side.a * (region.far - region.near), kind="stable")
         else:
             cuts = rng.permutation(len(side.a))
-        holds = corner.holds(inside)[:, cuts]
+        holds = corner.below(inside)[:, cuts]
         # For each point the first face, in this order, that it violates; one that violates none is covered.
         first = np.argmin(holds, axis=1)
         covered = holds.all(axis=1)
         if covered.any():
-            search.boxes.append(
-                FoundBox(
-                    region.near, corner.far, region.near_closed, corner.closed, points[covered]
-                )
-            )
+            search.boxes.append((corner, points[covered]))
             size = int(covered.sum())
             counted += size >= min_coverage
             advance(size / len(Z), int(size >= min_coverage))
-        _open_regions(agenda, region, corner, cuts, points[~covered], first[~covered], depth + 1)
-    search.uncovered = np.sort(np.concatenate([*left_over, np.empty(0, dtype=np.intp)]))
+        # Regions with points, each point in that of the first face it violates.
+        points, first = points[~covered], first[~covered]
+        for place in np.flatnonzero(np.bincount(first))[::-1]:
+            k, before = cuts[place], cuts[:place]
+            near, near_closed = region.near.copy(), region.near_closed.copy()
+            far, far_closed = region.far.copy(), region.far_closed.copy()
+            far[before], far_closed[before] = corner.far[before], corner.far_closed[before]
+            near[k], near_closed[k] = corner.far[k], not corner.far_closed[k]
+            own, pushed = points[first == place], pushed + 1
+            item = -len(own), pushed, Region(near, far, near_closed, far_closed), own, depth + 1
+            if max_rules:
+                heapq.heappush(agenda, item)
+            else:
+                agenda.append(item)
     return search
-
-
-class _Agenda:
-    """Regions still to be searched: a stack, or a queue with the region of the most points first."""
-
-    def __init__(self, *, best_first: bool):
-        self._best_first = best_first
-        self._items: list[tuple[int, int, Region, IntArray, int]] = []
-        self._count = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._items)
-
-    def push(self, region: Region, points: IntArray, depth: int) -> None:
-        self._count += 1
-        # The running number breaks ties, the older region first.
-        item = (-len(points), self._count, region, points, depth)
-        if self._best_first:
-            heapq.heappush(self._items, item)
-        else:
-            self._items.append(item)
-
-    def pop(self) -> tuple[Region, IntArray, int]:
-        item = heapq.heappop(self._items) if self._best_first else self._items.pop()
-        return item[2], item[3], item[4]
-
-
-def tightened(region: Region, Z: FloatArray) -> Region:
-    """Move the far faces in to the outermost points, which then lie on them."""
-    outermost = Z.max(axis=0)
-    inner = outermost < region.far
-    return Region(
-        region.near,
-        np.where(inner, outermost, region.far),
-        region.near_closed,
-        inner | region.far_closed,
-    )
-
-
-def _open_regions(
-    agenda: _Agenda,
-    region: Region,
-    corner: Corner,
-    cuts: IntArray,
-    points: IntArray,
-    first: IntArray,
-    depth: int,
-) -> None:
-    """Put the regions with points on the agenda, each point in that of the first face it violates."""
-    for place in np.flatnonzero(np.bincount(first))[::-1]:
-        k, before = cuts[place], cuts[:place]
-        near, near_closed = region.near.copy(), region.near_closed.copy()
-        far, far_closed = region.far.copy(), region.far_closed.copy()
-        far[before], far_closed[before] = corner.far[before], corner.closed[before]
-        near[k], near_closed[k] = corner.far[k], not corner.closed[k]
-        child = Region(near, far, near_closed, far_closed)
-        agenda.push(child, points[first == place], depth)
 
 
 # The share of the points that a rule has to cover to earn its place.
@@ -229,20 +178,13 @@ def search_coverage(
     sets = [consolidate(side, Z, s.boxes, min_coverage) for s in found[:_CONSOLIDATED]]
     best = max(sets, key=lambda boxes: _worth(boxes, Z, min_coverage, max_rules))
     is_complete = all(search.is_complete for search in found)
-    return Search(best, problems, _left_over(best, len(Z)), is_complete)
+    return Search(best, problems, is_complete)
 
 
-def _worth(boxes: list[FoundBox], Z: FloatArray, min_coverage: int, max_rules: int | None) -> float:
-    sizes = sorted(len(box.points) for box in boxes if len(box.points) >= min_coverage)[::-1]
+def _worth(boxes: list[Found], Z: FloatArray, min_coverage: int, max_rules: int | None) -> float:
+    sizes = sorted(len(points) for _, points in boxes if len(points) >= min_coverage)[::-1]
     kept = sizes[:max_rules]
     return sum(kept) / max(1, len(Z)) - RULE_PRICE * len(kept)
-
-
-def _left_over(boxes: list[FoundBox], m: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    covered = np.zeros(m, dtype=np.bool_)
-    for box in boxes:
-        covered[box.points] = True
-    return np.flatnonzero(~covered)
 
 
 # Comparisons of a point with the hull of a box and another point, as many as some hundred points need. Among thousands
@@ -250,89 +192,19 @@ def _left_over(boxes: list[FoundBox], m: int) -> np.ndarray[tuple[int], np.dtype
 _MOST_COMPARISONS = 5_000_000
 
 
-@dataclass(slots=True)
-class _Boxes:
-    """All boxes as arrays, one row a box."""
-
-    near: FloatArray
-    far: FloatArray
-    near_closed: BoolArray
-    far_closed: BoolArray
-
-    @classmethod
-    def of(cls, boxes: list[FoundBox]) -> _Boxes:
-        return cls(
-            np.stack([box.near for box in boxes]),
-            np.stack([box.far for box in boxes]),
-            np.stack([box.near_closed for box in boxes]),
-            np.stack([box.far_closed for box in boxes]),
-        )
-
-    def __len__(self) -> int:
-        return len(self.near)
-
-    def row(self, r: int) -> _Boxes:
-        return _Boxes(
-            self.near[r : r + 1],
-            self.far[r : r + 1],
-            self.near_closed[r : r + 1],
-            self.far_closed[r : r + 1],
-        )
-
-    def without(self, r: int) -> _Boxes:
-        keep = np.arange(len(self)) != r
-        return _Boxes(
-            self.near[keep], self.far[keep], self.near_closed[keep], self.far_closed[keep]
-        )
-
-    def replaced(self, r: int, row: _Boxes) -> _Boxes:
-        copy = _Boxes(
-            self.near.copy(), self.far.copy(), self.near_closed.copy(), self.far_closed.copy()
-        )
-        copy.near[r], copy.far[r] = row.near[0], row.far[0]
-        copy.near_closed[r], copy.far_closed[r] = row.near_closed[0], row.far_closed[0]
-        return copy
-
-    def hulls(self, z: FloatArray) -> _Boxes:
-        """Return each box together with a point, which lies on the faces that had to move."""
-        return _Boxes(
-            np.minimum(self.near, z),
-            np.maximum(self.far, z),
-            self.near_closed | (z <= self.near),
-            self.far_closed | (z >= self.far),
-        )
-
-    def contains(self, Z: FloatArray) -> BoolArray:
-        """Tell for a single box which points it holds."""
-        above = (self.near < Z) | (self.near_closed & np.equal(Z, self.near))
-        below = (self.far > Z) | (self.far_closed & np.equal(Z, self.far))
-        return np.asarray((above & below).all(axis=1))
-
-    def meets(self, others: _Boxes) -> bool:
-        """Check whether a single box has a point in common with any of the others."""
-        below = (self.near < others.far) | (
-            np.equal(self.near, others.far) & self.near_closed & others.far_closed
-        )
-        above = (others.near < self.far) | (
-            np.equal(others.near, self.far) & others.near_closed & self.far_closed
-        )
-        return bool((below & above).all(axis=1).any())
-
-
-def consolidate(
-    side: Side, Z: FloatArray, boxes: list[FoundBox], min_coverage: int
-) -> list[FoundBox]:
+def consolidate(side: Side, Z: FloatArray, boxes: list[Found], min_coverage: int) -> list[Found]:
     """Drop boxes with few points and let the others grow."""
-    kept = [box for box in boxes if len(box.points) >= min_coverage]
-    covered = np.zeros(len(Z), dtype=np.bool_)
-    for box in kept:
-        covered[box.points] = True
+    kept = [(box, points) for box, points in boxes if len(points) >= min_coverage]
     if not kept:
         return kept
+    covered = np.zeros(len(Z), dtype=np.bool_)
+    for _, points in kept:
+        covered[points] = True
     work = _Work(_MOST_COMPARISONS)
-    table = _grow(side, Z, _Boxes.of(kept), np.flatnonzero(~covered), work)
+    table = Region.stack([box for box, _ in kept])
+    table = _grow(side, Z, table, np.flatnonzero(~covered), work)
     table = _dissolve(side, Z, table, work)
-    return [_found(table.row(r), Z) for r in range(len(table))]
+    return [(box, np.flatnonzero(box.contains(Z))) for box in (table[r] for r in range(len(table)))]
 
 
 @dataclass(slots=True)
@@ -341,7 +213,7 @@ class _Work:
 
     left: int
 
-    def affords(self, boxes: _Boxes, points: IntArray) -> bool:
+    def affords(self, boxes: Region, points: IntArray) -> bool:
         """Pay for comparing all points with the hulls of all boxes and points, if enough is left."""
         price = len(boxes) * len(points) ** 2
         if price > self.left:
@@ -350,7 +222,7 @@ class _Work:
         return True
 
 
-def _grow(side: Side, Z: FloatArray, boxes: _Boxes, points: IntArray, work: _Work) -> _Boxes:
+def _grow(side: Side, Z: FloatArray, boxes: Region, points: IntArray, work: _Work) -> Region:
     """Take in points one after the other, each by the box whose hull gains most."""
     while len(points) and work.affords(boxes, points):
         gains = [_best_hull(side, Z, boxes, points, int(p)) for p in points]
@@ -359,56 +231,50 @@ def _grow(side: Side, Z: FloatArray, boxes: _Boxes, points: IntArray, work: _Wor
             return boxes
         _, r, hull = best
         assert hull is not None
-        boxes = boxes.replaced(r, hull)
+        boxes = Region.stack([hull if k == r else boxes[k] for k in range(len(boxes))])
         points = points[~hull.contains(Z[points])]
     return boxes
 
 
 def _best_hull(
-    side: Side, Z: FloatArray, boxes: _Boxes, points: IntArray, p: int
-) -> tuple[int, int, _Boxes | None]:
+    side: Side, Z: FloatArray, boxes: Region, points: IntArray, p: int
+) -> tuple[int, int, Region | None]:
     """Return how many open points the best hull with a point gains, by which box, and the hull."""
     hulls = boxes.hulls(Z[p])
-    best: tuple[int, int, _Boxes | None] = (0, -1, None)
+    best: tuple[int, int, Region | None] = (0, -1, None)
     # Floating point sorts out the clear cases; `admits` decides exactly.
     terms = hulls.far * side.a
     band = 1e-12 * (np.abs(terms).sum(axis=1) + abs(side.g))
     for r in np.flatnonzero(terms.sum(axis=1) - side.g <= band):
-        hull = hulls.row(int(r))
+        hull = hulls[r]
         gain = int(hull.contains(Z[points]).sum())
-        if gain <= best[0] or not side.admits(Corner(hull.far[0], hull.far_closed[0])):
+        if gain <= best[0] or not side.admits(hull):
             continue
-        if not hull.meets(boxes.without(int(r))):
+        if not hull.meets(_without(boxes, int(r))).any():
             best = (gain, int(r), hull)
     return best
 
 
-def _dissolve(side: Side, Z: FloatArray, boxes: _Boxes, work: _Work) -> _Boxes:
+def _without(boxes: Region, r: int) -> Region:
+    return boxes[np.arange(len(boxes)) != r]
+
+
+def _dissolve(side: Side, Z: FloatArray, boxes: Region, work: _Work) -> Region:
     """Drop boxes, the emptiest first, whose points the others can take in one by one."""
-    sizes = [int(boxes.row(r).contains(Z).sum()) for r in range(len(boxes))]
+    sizes = [int(boxes[r].contains(Z).sum()) for r in range(len(boxes))]
     order = [r for _, r in sorted(zip(sizes, range(len(boxes)), strict=True))]
     gone: list[int] = []
     for r in order:
         place = r - sum(g < r for g in gone)
         if len(boxes) == 1:
             break
-        points = np.flatnonzero(boxes.row(place).contains(Z))
-        rest = _grow(side, Z, boxes.without(place), points, work)
-        taken = [rest.row(s).contains(Z[points]) for s in range(len(rest))]
+        points = np.flatnonzero(boxes[place].contains(Z))
+        rest = _grow(side, Z, _without(boxes, place), points, work)
+        taken = [rest[s].contains(Z[points]) for s in range(len(rest))]
         if np.any(taken, axis=0).all():
             boxes = rest
             gone.append(r)
     return boxes
-
-
-def _found(box: _Boxes, Z: FloatArray) -> FoundBox:
-    return FoundBox(
-        box.near[0],
-        box.far[0],
-        box.near_closed[0],
-        box.far_closed[0],
-        np.flatnonzero(box.contains(Z)),
-    )
 
 
 # Cells of the cover table up to which the choice is made by integer programming.
@@ -427,27 +293,17 @@ def cover_with_overlap(
     criterion: Criterion = coverage_corner,
 ) -> Search:
     """Cover points by boxes that may overlap."""
-    kept = [box for box in disjoint.boxes if len(box.points) >= min_coverage][:max_rules]
-    pool = [Corner(box.far, box.far_closed) for box in kept]
+    kept = [box for box, points in disjoint.boxes if len(points) >= min_coverage][:max_rules]
+    pool = [domain.up_to(box.far, box.far_closed) for box in kept]
     greedy, problems = _greedy_corners(side, domain, Z, min_coverage, criterion)
     pool += greedy
     problems += disjoint.problems
     if not pool:
-        return Search([], problems, np.arange(len(Z)), disjoint.is_complete)
-    table = np.stack([corner.holds(Z).all(axis=1) for corner in pool])
+        return Search([], problems, disjoint.is_complete)
+    table = np.stack([box.below(Z).all(axis=1) for box in pool])
     chosen = _choose(table, min(len(kept) or len(pool), max_rules or len(pool)))
-    boxes = [
-        FoundBox(
-            domain.near,
-            pool[r].far,
-            domain.near_closed,
-            pool[r].closed,
-            np.flatnonzero(table[r]),
-        )
-        for r in chosen
-    ]
-    uncovered = np.flatnonzero(~table[chosen].any(axis=0))
-    return Search(boxes, problems, uncovered, disjoint.is_complete)
+    boxes = [(pool[r], np.flatnonzero(table[r])) for r in chosen]
+    return Search(boxes, problems, disjoint.is_complete)
 
 
 def _greedy_corners(
@@ -456,15 +312,15 @@ def _greedy_corners(
     Z: FloatArray,
     min_coverage: int,
     criterion: Criterion,
-) -> tuple[list[Corner], int]:
+) -> tuple[list[Region], int]:
     """Find corners one after the other, each for the points that are left."""
     left = np.arange(len(Z))
-    corners: list[Corner] = []
+    corners: list[Region] = []
     problems = 0
     while len(left):
         corner = criterion(side, domain, Z[left])
         problems += 1
-        holds = None if corner is None else corner.holds(Z[left]).all(axis=1)
+        holds = None if corner is None else corner.below(Z[left]).all(axis=1)
         if corner is None or holds is None or holds.sum() < min_coverage:
             break
         corners.append(corner)

@@ -27,10 +27,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from clearmargin.models.score_error import DOUBLE, Guard
+from clearmargin.models.margin import DOUBLE, Margin
 from clearmargin.models.surface import Surface
 from clearmargin.rules import Box, FeatureSpace
-from clearmargin.rules.hyperplane import linear_scores
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 
 # All spend a billionth less than they could, so that rounding does not decide about their proof.
@@ -76,93 +75,76 @@ class Reasons:
         return Box(lower, upper, sets=sets, known=self.asked)
 
 
-@dataclass(frozen=True, slots=True)
-class _Feature:
-    """A feature of the user's with its encoded columns: one of numbers, or one for each category."""
-
-    place: int
-    columns: IntArray
-    is_categorical: bool
-
-
 class ReasonSearch:
-    """Finds sufficient reasons beside the planes of a linear classifier."""
+    """Finds sufficient reasons beside the planes of a linear classifier, within the ranges of some features."""
 
-    def __init__(self, surface: Surface, columns: FeatureSpace):
-        self.surface, self.columns = surface, columns
-        members: dict[int, list[int]] = {}
-        for k, source in enumerate(surface.sources):
-            members.setdefault(source.feature, []).append(k)
-        self.features = [
-            _Feature(j, np.array(at), surface.sources[at[0]].code is not None)
-            for j, at in members.items()
-        ]
+    def __init__(self, surface: Surface, ranges: FeatureSpace):
+        self.surface, self.ranges = surface, ranges
+        self.features = [j for j in range(len(ranges)) if j not in surface.unused]
 
     def find(self, cases: FloatArray, codes: IntArray) -> Reasons:
         """Find a reason for each case."""
-        p, n = len(cases), len(self.surface.space)
-        allowed = {
-            f.place: np.ones((p, len(f.columns)), dtype=np.bool_)
-            for f in self.features
-            if f.is_categorical
-        }
+        p, n = cases.shape
+        named = {j: known for j in self.features if (known := self.ranges.categories[j])}
         found = Reasons(
             np.zeros((p, n), dtype=np.bool_),
             np.full((p, n), -np.inf),
             np.full((p, n), np.inf),
-            allowed,
+            {j: np.ones((p, len(known)), dtype=np.bool_) for j, known in named.items()},
             np.zeros(p, dtype=np.bool_),
             np.ones(p, dtype=np.bool_),
             self.surface.asked,
         )
-        guards = self.surface.guards()
         for code in np.unique(codes).tolist():
-            rows = np.flatnonzero(codes == code)
+            rows, margins = np.flatnonzero(codes == code), self.surface.margins(code)
             for first in range(0, len(rows), _CHUNK):
                 part = rows[first : first + _CHUNK]
-                _Batch(self, cases[part], guards[code]).write(found, part)
+                _Batch(self, cases[part], margins).write(found, part)
         return found
 
 
 class _Batch:
-    """Cases of one class: what their scores can lose, what is freed, and how wide the rest is."""
+    """Cases of one class: what their margins can lose, what is freed, and how wide the rest is."""
 
-    def __init__(self, search: ReasonSearch, Z: FloatArray, guards: Sequence[Guard]):
+    def __init__(self, search: ReasonSearch, Z: FloatArray, margins: Sequence[Margin]):
         self.search, self.features = search, search.features
-        self.Z, self.guards = Z, guards
-        columns = search.columns
-        self.low, self.high = np.minimum(columns.lower, Z), np.maximum(columns.upper, Z)
-        self.weights = np.stack([g.halfspace.sign * g.error.coef for g in guards])
-        scores, bands = zip(*(self._score(guard) for guard in guards), strict=True)
-        self.scores, self.band = np.stack(scores), np.array(bands)[:, None]
-        self.codes = {
-            f.place: np.argmax(Z[:, f.columns], axis=1) for f in self.features if f.is_categorical
+        self.Z, self.margins = Z, margins
+        ranges = search.ranges
+        self.low, self.high = np.minimum(ranges.lower, Z), np.maximum(ranges.upper, Z)
+        self.weights = np.stack([margin.coef for margin in margins])
+        # What each category of a feature adds to each margin.
+        self.tables = {
+            j: np.stack([m.tables.get(j, np.zeros(len(known))) for m in margins])
+            for j in self.features
+            if (known := ranges.categories[j])
         }
-        self.losses = np.stack([self._losses(a) for a in self.weights])
+        self.codes = {j: Z[:, j].astype(np.intp) for j in self.tables}
+        self.scores = np.stack([margin.values(Z) for margin in margins])
+        self.band = np.array([self._band(margin) for margin in margins])[:, None]
+        self.losses = np.stack([self._losses(h) for h in range(len(margins))])
         with np.errstate(invalid="ignore"):
-            self.whole = columns.integer & np.equal(Z, np.floor(Z))
+            self.whole = ranges.integer & np.equal(Z, np.floor(Z))
 
-    def _score(self, guard: Guard) -> tuple[FloatArray, float]:
-        """Compute the score of each case, and what all roundings can do to it and to losses anywhere in the ranges."""
-        error, sign = guard.error, guard.halfspace.sign
-        active = np.flatnonzero(error.coef)
-        scores = sign * linear_scores(self.Z[:, active], error.coef[active], error.constant)
-        ends = np.abs(self.low), np.abs(self.high)
-        reach = np.max(np.maximum(*ends), axis=0, initial=0.0)
-        size = float((np.abs(error.coef[active]) * reach[active]).sum()) + abs(error.constant)
-        return scores, error.bound(reach) + (len(active) + 8) * 8.0 * DOUBLE * size
+    def _band(self, margin: Margin) -> float:
+        """Bound what all roundings can do to a margin of a case and to losses anywhere in the ranges."""
+        used = np.flatnonzero(margin.coef)
+        reach = np.max(np.maximum(np.abs(self.low), np.abs(self.high)), axis=0, initial=0.0)
+        size = float((np.abs(margin.coef[used]) * reach[used]).sum()) + abs(margin.constant)
+        size += sum(float(np.abs(table).max()) for table in margin.tables.values())
+        n_terms = len(used) + len(margin.tables)
+        return margin.bound(reach) + (n_terms + 8) * 8.0 * DOUBLE * size
 
-    def _losses(self, a: FloatArray) -> FloatArray:
-        """Compute for each case and feature what a score loses at most if the feature is freed."""
+    def _losses(self, h: int) -> FloatArray:
+        """Compute for each case and feature what a margin loses at most if the feature is freed."""
         losses = np.zeros((len(self.Z), len(self.features)))
-        for j, f in enumerate(self.features):
-            if f.is_categorical:
-                group = a[f.columns]
-                losses[:, j] = group[self.codes[f.place]] - group.min()
-            elif a[f.columns[0]] != 0:
-                k = f.columns[0]
-                worst = self.low[:, k] if a[k] > 0 else self.high[:, k]
-                losses[:, j] = a[k] * (self.Z[:, k] - worst)
+        for place, j in enumerate(self.features):
+            a = self.weights[h, j]
+            if j in self.tables:
+                table = self.tables[j][h]
+                losses[:, place] = table[self.codes[j]] - table.min()
+            elif a != 0:
+                worst = self.low[:, j] if a > 0 else self.high[:, j]
+                losses[:, place] = a * (self.Z[:, j] - worst)
         return losses
 
     def write(self, found: Reasons, rows: IntArray) -> None:
@@ -176,13 +158,13 @@ class _Batch:
         # A vote can be won without all duels, so that fewer features may be enough than these proofs need.
         is_fewest &= self.search.surface.is_partition | free.all(axis=1)
         found.is_proved[rows], found.is_fewest[rows] = certain, is_fewest
-        for j, f in enumerate(self.features):
-            found.kept[rows, f.place] = ~free[:, j]
-            if f.is_categorical:
-                found.allowed[f.place][rows] = sets[f.place] | free[:, j, None]
+        for place, j in enumerate(self.features):
+            found.kept[rows, j] = ~free[:, place]
+            if j in self.tables:
+                found.allowed[j][rows] = sets[j] | free[:, place, None]
             else:
-                found.lower[rows, f.place] = np.where(free[:, j], -np.inf, lower[:, j])
-                found.upper[rows, f.place] = np.where(free[:, j], np.inf, upper[:, j])
+                found.lower[rows, j] = np.where(free[:, place], -np.inf, lower[:, place])
+                found.upper[rows, j] = np.where(free[:, place], np.inf, upper[:, place])
 
     # Which features are freed.
 
@@ -194,7 +176,7 @@ class _Batch:
         sure = (totals <= (slack - self.band)[:, :, None]).sum(axis=2)
         possible = (totals <= (slack + self.band)[:, :, None]).sum(axis=2)
         ranks = np.argsort(order, axis=2, kind="stable")
-        if len(self.guards) == 1:
+        if len(self.margins) == 1:
             free = ranks[0] < sure[0][:, None]
             for k in np.flatnonzero(sure[0] != possible[0]).tolist():
                 free[k] = self._freed_exactly(k, int(sure[0, k]), int(possible[0, k]))
@@ -211,18 +193,18 @@ class _Batch:
                 return free
         return np.isin(np.arange(len(exact)), order[:sure])
 
-    def _exact_loss(self, k: int, j: int) -> Fraction | float:
-        f, a = self.features[j], self.weights[0]
-        if f.is_categorical:
-            group = [Fraction(float(w)) for w in a[f.columns]]
-            return group[int(self.codes[f.place][k])] - min(group)
-        column = int(f.columns[0])
-        if a[column] == 0:
+    def _exact_loss(self, k: int, place: int) -> Fraction | float:
+        j = self.features[place]
+        a = float(self.weights[0, j])
+        if j in self.tables:
+            group = [Fraction(w) for w in self.tables[j][0].tolist()]
+            return group[int(self.codes[j][k])] - min(group)
+        if a == 0:
             return Fraction(0)
-        worst = float(self.low[k, column] if a[column] > 0 else self.high[k, column])
+        worst = float(self.low[k, j] if a > 0 else self.high[k, j])
         if not np.isfinite(worst):
             return float("inf")
-        return Fraction(float(a[column])) * (Fraction(float(self.Z[k, column])) - Fraction(worst))
+        return Fraction(a) * (Fraction(float(self.Z[k, j])) - Fraction(worst))
 
     def _freed_of_several(self, most: IntArray) -> tuple[BoolArray, BoolArray]:
         """Choose features beside several planes: greedily, and by branch and bound where that may not be the most."""
@@ -263,29 +245,31 @@ class _Batch:
         lower, upper = np.full((p, n), -np.inf), np.full((p, n), np.inf)
         sets: dict[int, BoolArray] = {}
         left = slack
-        for j, f in enumerate(self.features):
-            if f.is_categorical:
-                sets[f.place] = self._allowed(f, spend[:, :, j])
-                left = left - kept[:, j] * self._lost_by(f, sets[f.place])
+        for place, j in enumerate(self.features):
+            if j in self.tables:
+                sets[j] = self._allowed(j, spend[:, :, place])
+                left = left - kept[:, place] * self._lost_by(j, sets[j])
             else:
-                lower[:, j], upper[:, j] = self._ends(j, spend[:, :, j])
-                left = left - kept[:, j] * self._lost_between(j, lower[:, j], upper[:, j])
+                lower[:, place], upper[:, place] = self._ends(j, spend[:, :, place])
+                lost = self._lost_between(j, lower[:, place], upper[:, place])
+                left = left - kept[:, place] * lost
         # What whole numbers and categories left over.
-        for j, f in enumerate(self.features):
-            room = np.where(kept[:, j], np.maximum(left, 0.0), 0.0)
-            if f.is_categorical:
-                had = self._lost_by(f, sets[f.place])
-                sets[f.place] = self._allowed(f, had + room)
-                left = left - kept[:, j] * (self._lost_by(f, sets[f.place]) - had)
+        for place, j in enumerate(self.features):
+            room = np.where(kept[:, place], np.maximum(left, 0.0), 0.0)
+            if j in self.tables:
+                had = self._lost_by(j, sets[j])
+                sets[j] = self._allowed(j, had + room)
+                left = left - kept[:, place] * (self._lost_by(j, sets[j]) - had)
             else:
-                had = self._lost_between(j, lower[:, j], upper[:, j])
-                lower[:, j], upper[:, j] = self._ends(j, had + room)
-                left = left - kept[:, j] * (self._lost_between(j, lower[:, j], upper[:, j]) - had)
+                had = self._lost_between(j, lower[:, place], upper[:, place])
+                lower[:, place], upper[:, place] = self._ends(j, had + room)
+                lost = self._lost_between(j, lower[:, place], upper[:, place])
+                left = left - kept[:, place] * (lost - had)
         return lower, upper, sets
 
     def _shares(self, kept: BoolArray, slack: FloatArray) -> FloatArray:
         """Give for each score, case and kept feature how much of the score it may cost."""
-        if len(self.guards) > 1:
+        if len(self.margins) > 1:
             matters = kept & (self.losses > 0)
             return np.where(
                 matters, slack[:, :, None] / np.maximum(matters.sum(axis=2), 1)[:, :, None], 0.0
@@ -295,10 +279,9 @@ class _Batch:
 
     def _ends(self, j: int, spend: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Give the ends of a numeric feature that cost each score at most so much; infinite where none is needed."""
-        k = int(self.features[j].columns[0])
-        value, whole = self.Z[:, k], self.whole[:, k]
+        value, whole = self.Z[:, j], self.whole[:, j]
         lower, upper = np.full(len(value), -np.inf), np.full(len(value), np.inf)
-        for a, cost in zip(self.weights[:, k].tolist(), spend, strict=True):
+        for a, cost in zip(self.weights[:, j].tolist(), spend, strict=True):
             if a > 0:
                 lower = np.maximum(lower, value - cost / a)
             elif a < 0:
@@ -308,51 +291,51 @@ class _Batch:
         # Never beyond the case, nor written where a range ends anyway.
         lower, upper = np.minimum(lower, value), np.maximum(upper, value)
         return (
-            np.where(lower <= self.low[:, k], -np.inf, lower),
-            np.where(upper >= self.high[:, k], np.inf, upper),
+            np.where(lower <= self.low[:, j], -np.inf, lower),
+            np.where(upper >= self.high[:, j], np.inf, upper),
         )
 
     def _lost_between(self, j: int, lower: FloatArray, upper: FloatArray) -> FloatArray:
         """Compute what each score loses at most between the ends of a numeric feature."""
-        k = int(self.features[j].columns[0])
-        below = self.Z[:, k] - np.maximum(lower, self.low[:, k])
-        above = np.minimum(upper, self.high[:, k]) - self.Z[:, k]
+        below = self.Z[:, j] - np.maximum(lower, self.low[:, j])
+        above = np.minimum(upper, self.high[:, j]) - self.Z[:, j]
         lost = np.zeros((len(self.weights), len(below)))
-        for row, a in zip(lost, self.weights[:, k].tolist(), strict=True):
+        for row, a in zip(lost, self.weights[:, j].tolist(), strict=True):
             if a:
                 row[:] = a * below if a > 0 else -a * above
         return lost
 
-    def _allowed(self, f: _Feature, spend: FloatArray) -> BoolArray:
-        """Tell which categories cost each score at most so much."""
-        code = self.codes[f.place]
-        allowed = np.ones((len(code), len(f.columns)), dtype=np.bool_)
-        for a, cost in zip(self.weights[:, f.columns], spend, strict=True):
-            allowed &= a >= (a[code] - cost)[:, None]
+    def _allowed(self, j: int, spend: FloatArray) -> BoolArray:
+        """Tell which categories cost each margin at most so much."""
+        code = self.codes[j]
+        allowed = np.ones((len(code), self.tables[j].shape[1]), dtype=np.bool_)
+        for table, cost in zip(self.tables[j], spend, strict=True):
+            allowed &= table >= (table[code] - cost)[:, None]
         allowed[np.arange(len(code)), code] = True
         return allowed
 
-    def _lost_by(self, f: _Feature, allowed: BoolArray) -> FloatArray:
-        """Compute what each score loses at most among the allowed categories."""
-        code = self.codes[f.place]
+    def _lost_by(self, j: int, allowed: BoolArray) -> FloatArray:
+        """Compute what each margin loses at most among the allowed categories."""
         return np.stack(
-            [a[code] - np.where(allowed, a, np.inf).min(axis=1) for a in self.weights[:, f.columns]]
+            [
+                table[self.codes[j]] - np.where(allowed, table, np.inf).min(axis=1)
+                for table in self.tables[j]
+            ]
         )
 
     def _shorten(self, lower: FloatArray, upper: FloatArray) -> None:
         """Move ends inwards to numbers of few digits, but never beyond the case."""
-        columns = self.search.columns
-        for j, f in enumerate(self.features):
-            if f.is_categorical:
+        ranges = self.search.ranges
+        for place, j in enumerate(self.features):
+            if j in self.tables:
                 continue
-            k = int(f.columns[0])
             with np.errstate(over="ignore"):
-                reach = float(columns.upper[k] - columns.lower[k])
+                reach = float(ranges.upper[j] - ranges.lower[j])
             step = reach / _STEPS
             digits = -int(np.floor(np.log10(step))) if _LEAST_STEP < step < np.inf else 3
-            value = self.Z[:, k]
-            lower[:, j] = _rounded_up(lower[:, j], digits, value)
-            upper[:, j] = -_rounded_up(-upper[:, j], digits, -value)
+            value = self.Z[:, j]
+            lower[:, place] = _rounded_up(lower[:, place], digits, value)
+            upper[:, place] = -_rounded_up(-upper[:, place], digits, -value)
 
     # Whether that is certain.
 
@@ -361,26 +344,20 @@ class _Batch:
     ) -> BoolArray:
         """Tell which cases are proved by the bound on all roundings."""
         lost = np.zeros_like(self.scores)
-        for j, f in enumerate(self.features):
+        for place, j in enumerate(self.features):
             kept = (
-                self._lost_by(f, sets[f.place])
-                if f.is_categorical
-                else self._lost_between(j, lower[:, j], upper[:, j])
+                self._lost_by(j, sets[j])
+                if j in self.tables
+                else self._lost_between(j, lower[:, place], upper[:, place])
             )
-            lost += np.where(free[:, j], self.losses[:, :, j], kept)
+            lost += np.where(free[:, place], self.losses[:, :, place], kept)
         with np.errstate(invalid="ignore"):
             return np.asarray((self.scores - lost > self.band).all(axis=0))
 
     def _at_case(self, k: int) -> tuple[FloatArray, FloatArray, dict[int, BoolArray]]:
         """Give intervals of no width at one case."""
-        value = np.array(
-            [0.0 if f.is_categorical else self.Z[k, f.columns[0]] for f in self.features]
-        )
-        sets = {
-            f.place: np.arange(len(f.columns)) == self.codes[f.place][k]
-            for f in self.features
-            if f.is_categorical
-        }
+        value = self.Z[k, self.features]
+        sets = {j: np.arange(t.shape[1]) == self.codes[j][k] for j, t in self.tables.items()}
         return value, value, sets
 
     def _settle(
@@ -410,39 +387,16 @@ class _Batch:
     ) -> bool:
         """Decide exactly whether the class of one case holds all over the box of its conditions."""
         low, high = self.low[k].copy(), self.high[k].copy()
-        for j, f in enumerate(self.features):
-            if not f.is_categorical and not free[j]:
-                column = int(f.columns[0])
-                low[column] = max(low[column], lower[j])
-                high[column] = min(high[column], upper[j])
-        return all(self._holds(guard, low, high, free, sets) for guard in self.guards)
-
-    def _holds(
-        self,
-        guard: Guard,
-        low: FloatArray,
-        high: FloatArray,
-        free: BoolArray,
-        sets: dict[int, BoolArray],
-    ) -> bool:
-        """Decide one score over a box, with the worst of the allowed categories of each feature."""
-        low, high = low.copy(), high.copy()
-        error = guard.error
-        reach = np.maximum(np.abs(low), np.abs(high))
-        named = [(j, f) for j, f in enumerate(self.features) if f.is_categorical]
-        for j, f in named:
-            weights = guard.halfspace.sign * error.coef[f.columns]
-            allowed = np.ones(len(weights), dtype=np.bool_) if free[j] else sets[f.place]
-            worst = int(f.columns[int(np.argmin(np.where(allowed, weights, np.inf)))])
-            low[f.columns], high[f.columns] = 0.0, 0.0
-            low[worst], high[worst] = 1.0, 1.0
-        box = Box(low, high)
-        if not named:
-            return guard.proves(box)
-        # Another category may round more than the worst one, so that the bound is taken over all.
-        corner = guard.corner(box)
-        finite = bool(np.isfinite(corner[error.coef != 0]).all())
-        return finite and guard.halfspace.sign * error.score(corner) > error.bound(reach)
+        named: dict[int, list[int]] = {}
+        for place, j in enumerate(self.features):
+            if j in self.tables:
+                low[j], high[j] = -np.inf, np.inf
+                if not free[place]:
+                    named[j] = np.flatnonzero(sets[j]).tolist()
+            elif not free[place]:
+                low[j], high[j] = max(low[j], lower[place]), min(high[j], upper[place])
+        box = Box(low, high, sets=named)
+        return all(margin.proves(box) for margin in self.margins)
 
 
 def _rounded_up(ends: FloatArray, digits: int, limit: FloatArray) -> FloatArray:

@@ -193,19 +193,16 @@ def class_polygons(
     surface: Any, features: tuple[int, int], extent: Extent
 ) -> tuple[FloatArray, ...] | None:
     """Give for each class the polygon in which the model predicts it, if that depends on two features alone."""
-    sources = list(surface.sources)
-    pair = [sources.index((feature, None)) for feature in features]
-    if any(np.delete(duel.plane.coef, pair).any() for duel in surface.planes):
+    pair = list(features)
+    if any({*duel.margin.features.tolist()} - {*pair} for duel in surface.duels):
         return None
     left, right, bottom, top = extent
     frame = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
     polygons = []
-    for halfspaces in surface.regions():
+    for k in range(len(surface.classes)):
         polygon = frame
-        for halfspace in halfspaces:
-            plane = halfspace.hyperplane
-            normal = halfspace.sign * plane.coef[pair]
-            polygon = clip(polygon, normal, halfspace.sign * plane.intercept)
+        for margin in surface.margins(k):
+            polygon = clip(polygon, margin.coef[pair], margin.constant)
         polygons.append(polygon)
     return tuple(polygons)
 

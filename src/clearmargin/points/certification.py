@@ -9,7 +9,7 @@ second class is certain; where the highest ones do not, the first.
    category alone has no width, and neither has a missing value that the model imputes.
 2. `cut_selection` chooses the cuts by which most training rows, and rows drawn around them, are decided.
 3. The ranges of all cells are fractions; what rounding can do to the sum that the model computes
-   (`models.score_error`) is taken off the limits. Points are quotients by a unit, rounded outwards: what is printed is
+   (`models.margin`) is taken off the limits. Points are quotients by a unit, rounded outwards: what is printed is
    what is proved. The unit is the coarsest that loses at most one in a hundred of the rows that exact numbers prove.
 """
 
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from clearmargin.exceptions import DataError, InvalidValueError
-from clearmargin.models.score_error import ScoreError, direct_error
+from clearmargin.models.margin import Margin
 from clearmargin.models.surface import Surface
 from clearmargin.points.cut_selection import CutSearch
 from clearmargin.points.scorecard import Proof, Scorecard
@@ -127,7 +127,7 @@ class Term:
     `bins` are its smallest cells, in ascending order of what they add, each by its corners: the values at which it adds
     least and most. `below` and `above` are what it adds on both sides of each place between two bins, `low` and `high`
     what it adds at least and at most, `bin_of` finds the bin of values, `exact` gives what one value adds as a fraction
-    and a bound on what rounding does to it, and `seen` which values the encoded columns have at corners of cells.
+    and a bound on what rounding does to it.
     """
 
     feature: int
@@ -139,12 +139,9 @@ class Term:
     score: Callable[[FloatArray], FloatArray]
     bin_of: Callable[[FloatArray], IntArray]
     exact: Callable[[float], Exact]
-    seen: Callable[[list[list[float]]], list[list[float]]]
 
     @classmethod
-    def of_number(
-        cls, j: int, column: int, error: ScoreError, space: FeatureSpace, values: FloatArray
-    ) -> Term:
+    def of_number(cls, j: int, margin: Margin, space: FeatureSpace, values: FloatArray) -> Term:
         """Make the term of a feature of numbers, which may be cut between its values and at both ends of them."""
         low, high, whole = float(space.lower[j]), float(space.upper[j]), bool(space.integer[j])
         if not (math.isfinite(low) and math.isfinite(high)):
@@ -158,7 +155,7 @@ class Term:
             cuts = np.array([values.min(), *candidate_cuts(values, _MOST_PLACES), beyond])
             cuts = np.ceil(cuts) if whole else cuts
             cuts = np.unique(cuts[(cuts > low) & (cuts <= high)])
-        weight = error.coef[column]
+        weight = margin.coef[j]
         is_rising = bool(weight >= 0)
         edges, count = [low, *cuts.tolist(), high], len(cuts)
         bins = [[edges[k], edges[k + 1] - (whole and k < count)] for k in range(count + 1)]
@@ -179,19 +176,15 @@ class Term:
             float(max(weight * low, weight * high)),
             lambda given: np.asarray(weight * given),
             bin_of,
-            lambda value: error.exact_term(column, value),
-            lambda cells: [sorted({value for cell in cells for value in cell})],
+            lambda value: margin.exact_term(j, value),
         )
 
     @classmethod
-    def of_categories(
-        cls, j: int, columns: dict[int, int], error: ScoreError, space: FeatureSpace
-    ) -> Term:
-        """Make the term of a categorical feature from the code of each of its columns."""
+    def of_categories(cls, j: int, margin: Margin, space: FeatureSpace) -> Term:
+        """Make the term of a categorical feature."""
 
         def exact(value: float) -> Exact:
-            parts = [error.exact_term(k, float(code == value)) for k, code in columns.items()]
-            return sum((t for t, _ in parts), Fraction(0)), sum((e for _, e in parts), Fraction(0))
+            return margin.exact_term(j, value)
 
         codes = [float(code) for code in range(len(space.categories[j] or ()))]
         order = sorted(codes, key=lambda code: (exact(code)[0], code))
@@ -210,7 +203,6 @@ class Term:
             lambda given: added[given.astype(np.intp)],
             lambda given: np.searchsorted(below, added[given.astype(np.intp)]).astype(np.intp),
             exact,
-            lambda cells: [[0.0, 1.0] for weight in error.coef[[*columns]] if weight],
         )
 
 
@@ -274,21 +266,19 @@ class Sheet:
     ties_to_second: bool
 
     @classmethod
-    def of(
-        cls, terms: Sequence[Term], cut: Sequence[CutTerm], error: ScoreError, ties_to_second: bool
-    ) -> Sheet:
+    def of(cls, terms: Sequence[Term], cut: Sequence[CutTerm], margin: Margin) -> Sheet:
         """Compute the ranges, and put all that rounding can do into the constant: a cell of no width keeps none."""
-        constant, bound = error.exact_constant()
-        ranges, seen = [], []
+        constant, bound = margin.exact_constant()
+        ranges, seen = [], {}
         for term, cells in zip(terms, cut, strict=True):
             exact = [[term.exact(value) for value in corners] for corners in cells.corners]
             ranges.append([(min(t for t, _ in own), max(t for t, _ in own)) for own in exact])
             # The bound on rounding is a convex function of a value, so that it is largest at a corner, too.
             bound += max(e for own in exact for _, e in own)
-            seen += term.seen(cells.corners)
-        if error.adds_exactly(seen):
+            seen[term.feature] = [value for corners in cells.corners for value in corners]
+        if margin.adds_exactly(seen):
             bound = Fraction(0)
-        return cls(ranges, (constant - bound, constant + bound), ties_to_second)
+        return cls(ranges, (constant - bound, constant + bound), margin.takes_ties)
 
     @property
     def span(self) -> float:
@@ -327,22 +317,20 @@ def certify_card(
     about: str = "",
 ) -> tuple[Scorecard, float]:
     """Make a card with proof, and give the share of rows that whole points do not prove."""
-    (duel,) = surface.planes
-    error = surface.errors[0] if surface.errors else direct_error(duel.plane)
-    error = error if duel.positive == 1 else error.negative()
-    terms = _terms(surface, domain.space, error, table)
+    (margin,) = surface.margins(1)
+    terms = _terms(domain.space, margin, table)
     rows, weights = _rows(table, terms, domain.space, surface.asked, n_generated, random)
     bins = [term.bin_of(rows[:, term.feature]) for term in terms]
     chosen = []
     if terms:
         # Added up one after the other, so that no processor adds in another order.
-        score = np.full(len(rows), error.constant)
+        score = np.full(len(rows), margin.constant)
         for term in terms:
             score += term.score(rows[:, term.feature])
-        search = CutSearch(terms, np.stack(bins, axis=1), score > 0, weights, error.constant)
+        search = CutSearch(terms, np.stack(bins, axis=1), score > 0, weights, margin.constant)
         chosen = search.select(max_cuts)
     cut = [CutTerm.of(term, own, domain) for term, own in zip(terms, chosen, strict=True)]
-    sheet = Sheet.of(terms, cut, error, duel.positive == 0)
+    sheet = Sheet.of(terms, cut, margin)
     # Where the rows are: the cell of each, and whether it is within all ranges.
     places = [np.searchsorted(own, found) for own, found in zip(chosen, bins, strict=True)]
     inside = np.ones(len(rows), dtype=np.bool_)
@@ -370,24 +358,15 @@ def certify_card(
     return Scorecard.of_proof(RuleSet(members, space, labels), proof), loss
 
 
-def _terms(
-    surface: Surface, space: FeatureSpace, error: ScoreError, table: FloatArray
-) -> list[Term]:
+def _terms(space: FeatureSpace, margin: Margin, table: FloatArray) -> list[Term]:
     """Make the terms of all features that the score depends on."""
-    columns: dict[int, list[int]] = {}
-    for k, source in enumerate(surface.sources):
-        columns.setdefault(source.feature, []).append(k)
     terms = []
-    for j, places in sorted(columns.items()):
-        if not (error.coef[places].any() or error.slope[places].any()):
-            continue
-        codes = {k: surface.sources[k].code for k in places}
-        if codes[places[0]] is None:
+    for j in range(len(space)):
+        if j in margin.tables:
+            terms.append(Term.of_categories(j, margin, space))
+        elif margin.coef[j] or margin.slope[j]:
             known = table[:, j][np.isfinite(table[:, j])]
-            terms.append(Term.of_number(j, places[0], error, space, known))
-        else:
-            named = {k: code for k, code in codes.items() if code is not None}
-            terms.append(Term.of_categories(j, named, error, space))
+            terms.append(Term.of_number(j, margin, space, known))
     return terms
 
 

@@ -44,7 +44,7 @@ from clearmargin.rule_base.training import (
 )
 from clearmargin.rules import FeatureSpace, Rule
 from clearmargin.rules.rule import as_label
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray
 from clearmargin.tables.part_survey import TableParts
 from clearmargin.tables.row_order import canonical_order
 from clearmargin.tables.sampled_fit import fits_a_sample
@@ -333,8 +333,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         table = self.surface_.read(X)
         self.distillation_: Distillation | None = None
         if self.max_features is not None and self.surface_.count_features() > self.max_features:
-            points = self.surface_.spread(table)
-            self.distillation_ = distil(self.surface_, points[is_point(points)], self.max_features)
+            self.distillation_ = distil(self.surface_, table, self.max_features)
             self.surface_ = self.distillation_.surface
         self.space_ = domain.space
         card, self.rounding_loss_ = certify_card(

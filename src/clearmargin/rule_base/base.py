@@ -38,7 +38,7 @@ from clearmargin.rules import Box, FeatureSpace, Rule, RuleSet
 from clearmargin.rules.rule import Label, as_label
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
-from clearmargin.tables.encoding import Encoding
+from clearmargin.tables.encoding import Encoding, has_unknown_category
 from clearmargin.tables.sampled_fit import counted_on_all
 from clearmargin.tables.table import Table, as_header, case_table, name_row, read_frame
 from clearmargin.tables.table_part import over_parts
@@ -334,11 +334,13 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
 
     def _known_points(self, X: Any, labels: NDArray[Any]) -> tuple[LabelledPoints, BoolArray]:
         """Read the rows without missing values that rules depend on, and tell which rows these are."""
-        points = self._fill_unneeded(self._encoding.encode(X))
+        table = self._encoding.read(X)
+        points = self._fill_unneeded(self._encoding.spread(table))
         with naming_columns(X, self.estimator_):
             predicted = class_codes(self._predicted(X), self.classes_)
         true = class_codes(labels, self.classes_)
-        known = is_point(points)
+        # Rules are about the categories that the model knows.
+        known = is_point(points) & ~has_unknown_category(self._encoding, table)
         if known.all():
             return LabelledPoints(points, true, predicted), known
         return LabelledPoints(points[known], true[known], predicted[known]), known
@@ -373,7 +375,7 @@ class ModelRules(MetaEstimatorMixin, RuleBasedClassifier):  # type: ignore[misc]
         unknown = has_unknown_category(encoding, table)
         if unknown.any():
             row = int(np.argmax(unknown))
-            feature = next(j for j in categorical_features(encoding) if table[row, j] < 0)
+            feature = next(j for j in encoding.named if table[row, j] < 0)
             raise DataError(
                 f"{name_row(row, X)} has a category in column {names[feature]!r} that the model does not "
                 "know; correct it before asking for an explanation"
@@ -480,13 +482,3 @@ def check_table(X: Any) -> None:
         raise DataError(
             "X is a single row, and a table (two dimensions) is needed. Reshape your data: pass [row]"
         )
-
-
-def categorical_features(encoding: Encoding) -> list[int]:
-    """List the features whose categories the model uses."""
-    return sorted({feature for feature, code in encoding.sources if code is not None})
-
-
-def has_unknown_category(encoding: Encoding, table: FloatArray) -> BoolArray:
-    """Tell which rows have a category that the model does not know, in a column that it uses."""
-    return np.asarray((table[:, categorical_features(encoding)] < 0).any(axis=1))

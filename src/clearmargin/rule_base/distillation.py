@@ -19,7 +19,7 @@ two is measured and said before anything else.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,11 @@ from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.lp_svm.path import features_within
 from clearmargin.lp_svm.program import LPSVMData
 from clearmargin.lp_svm.sifting import solve_lpsvm
+from clearmargin.models.margin import Margin
 from clearmargin.models.surface import Duel, Surface
 from clearmargin.rules import Hyperplane
 from clearmargin.rules.hyperplane import linear_scores
-from clearmargin.rules.value import BoolArray, FloatArray, IntArray
+from clearmargin.rules.value import BoolArray, FloatArray, IntArray, is_point
 from clearmargin.tables.row_order import canonical_order
 
 _FOLDS = 5
@@ -57,7 +58,7 @@ class Distillation:
     Parameters
     ----------
     surface : Surface
-        The distilled plane, over the same encoding of the table as that of the model.
+        The distilled plane.
     features : tuple of str
         The features that were chosen, in the order of the table.
     n_features : int
@@ -140,17 +141,18 @@ class Distillation:
         }
 
 
-def distil(surface: Surface, points: FloatArray, max_features: int) -> Distillation:
+def distil(surface: Surface, table: FloatArray, max_features: int) -> Distillation:
     """Distil the plane of a model of two classes to at most `max_features` features of the user's table."""
+    points = surface.one_hot.spread(table)
+    points = points[is_point(points)]
     if len(surface.classes) != 2:
         raise InvalidValueError(
             f"Only binary classification is supported with max_features: a plane that is distilled speaks of two "
             f"classes, and the model has {len(surface.classes)}; leave max_features out, or train one model for each "
             "class"
         )
-    (duel,) = surface.planes
-    n_features = surface.count_features()
-    is_positive = linear_scores(points, duel.plane.coef, duel.plane.intercept) > 0
+    n_features, given = surface.count_features(), surface.hyperplane
+    is_positive = linear_scores(points, given.coef, given.intercept) > 0
     if n_features <= max_features:
         return _measured(surface, surface, points, is_positive, (len(points), len(points)))
     if is_positive.all() or not is_positive.any():
@@ -158,12 +160,14 @@ def distil(surface: Surface, points: FloatArray, max_features: int) -> Distillat
             "the model predicts the same class for all rows, so that there is nothing to distil a plane from; leave "
             "out max_features, or give rows of both classes"
         )
-    task = _Task(points, is_positive, duel.plane, _owners(surface), max_features)
+    task = _Task(points, is_positive, given, _owners(surface), max_features)
     coef, intercept = task.plane(np.arange(len(points)))
-    distilled = replace(
-        surface,
-        planes=(Duel(duel.positive, duel.negative, Hyperplane(coef, intercept)),),
-        errors=(),
+    distilled = Surface.of(
+        [Duel(1, 0, Margin.of_plane(Hyperplane(coef, intercept)))],
+        surface.one_hot.sources,
+        surface.space,
+        surface.classes,
+        asked=surface.asked,
     )
     return _measured(surface, distilled, points, is_positive, task.held_out())
 
@@ -176,7 +180,7 @@ def _measured(
     held_out: tuple[int, int],
 ) -> Distillation:
     """Compare a distilled plane with the model on the training rows."""
-    plane = distilled.planes[0].plane
+    plane = distilled.hyperplane
     same = (linear_scores(points, plane.coef, plane.intercept) > 0) == is_positive
     chosen = np.unique(_owners(distilled)[plane.coef != 0]).tolist()
     return Distillation(
@@ -190,7 +194,7 @@ def _measured(
 
 
 def _owners(surface: Surface) -> IntArray:
-    return np.array([source.feature for source in surface.sources], dtype=np.intp)
+    return np.array([source.feature for source in surface.one_hot.sources], dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)

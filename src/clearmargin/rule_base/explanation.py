@@ -236,7 +236,7 @@ def case_values(encoding: Encoding, case: FloatArray) -> tuple[float, ...]:
     """Give the numbers of an encoded case by feature of the user's table, NaN for categories."""
     values = np.full(len(encoding.space), np.nan)
     for column, source in enumerate(encoding.sources):
-        if source.code is None:
+        if source.code is None and encoding.space.categories[source.feature] is None:
             values[source.feature] = case[column]
     return tuple(values.tolist())
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.models.surface import Surface
-from clearmargin.rules import Box, Domain, FeatureSpace
+from clearmargin.rules import Domain, FeatureSpace
 from clearmargin.rules.space import nearest_name
 from clearmargin.rules.value import BoolArray, FloatArray
 
@@ -71,37 +71,21 @@ def _pair(pair: Any, name: object) -> tuple[Any, Any]:
     return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 
 
-def declared_limits(surface: Surface, columns: FeatureSpace, declared: BoolArray) -> Box:
-    """Return where columns can be taken to live without saying so: declared ranges, and 0 to 1 for categories."""
-    features = [feature for feature, _ in surface.sources]
-    is_category = np.array([code is not None for _, code in surface.sources], dtype=np.bool_)
-    lower, upper = declared[:, features] | is_category
-    return Box(np.where(lower, columns.lower, -np.inf), np.where(upper, columns.upper, np.inf))
-
-
-def encoded_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:
-    """Return the encoded columns with the ranges to use, after checking that they hold the training points."""
-    columns = surface.columns
-    lower, upper = columns.lower.copy(), columns.upper.copy()
-    for k, (feature, code) in enumerate(surface.sources):
-        if code is None:
-            lower[k], upper[k] = space.lower[feature], space.upper[feature]
+def checked_domain(surface: Surface, space: FeatureSpace, points: FloatArray) -> FeatureSpace:
+    """Return the features with the ranges to use, after checking that they hold the training points."""
+    lower, upper = space.lower.copy(), space.upper.copy()
     # A column of which no value is known, and on which nothing depends, holds what was put there.
-    unseen = np.isinf(lower) & np.isinf(upper)
+    is_number = np.array([known is None for known in space.categories], dtype=np.bool_)
+    unseen = np.isinf(lower) & np.isinf(upper) & is_number
     lower[unseen] = upper[unseen] = points[0, unseen]
     # Ranges seen in the data hold the data; only others have to be compared with them.
-    changed = ~unseen & ((lower != columns.lower) | (upper != columns.upper))
-    cut = np.zeros(len(columns), dtype=np.bool_)
-    for k in np.flatnonzero(changed).tolist():
-        cut[k] = (
-            points[:, k].min(initial=np.inf) < lower[k]
-            or points[:, k].max(initial=-np.inf) > upper[k]
-        )
-    if cut.any():
-        k = int(np.argmax(cut))
-        values = points[(points[:, k] < lower[k]) | (points[:, k] > upper[k]), k]
-        raise InvalidValueError(
-            f"bounds cut off training points: {len(values)} rows have {columns.names[k]!r} outside of "
-            f"[{lower[k]:g}, {upper[k]:g}], for example {values[0]:g}; widen the bounds or leave the rows out"
-        )
-    return FeatureSpace(columns.names, lower, upper, columns.integer)
+    seen = surface.space
+    changed = ~unseen & ((lower != seen.lower) | (upper != seen.upper))
+    for j in np.flatnonzero(changed).tolist():
+        values = points[(points[:, j] < lower[j]) | (points[:, j] > upper[j]), j]
+        if len(values):
+            raise InvalidValueError(
+                f"bounds cut off training points: {len(values)} rows have {space.names[j]!r} outside of "
+                f"[{lower[j]:g}, {upper[j]:g}], for example {values[0]:g}; widen the bounds or leave the rows out"
+            )
+    return FeatureSpace(space.names, lower, upper, space.integer, space.categories)

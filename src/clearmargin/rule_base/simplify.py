@@ -54,6 +54,7 @@ def shorten_bounds(box: Box, columns: FeatureSpace, points: FloatArray) -> Box:
         upper,
         box.lower_closed | whole | (lower != box.lower),
         box.upper_closed | whole | (upper != box.upper),
+        box.sets,
     )
 
 
@@ -90,57 +91,50 @@ def without_idle_ends(box: Box, columns: FeatureSpace, needed: Ends) -> Box:
         np.where(at_high & ~needed[1], math.inf, box.upper),
         box.lower_closed,
         box.upper_closed,
+        box.sets,
     )
-
-
-def _replace(box: Box, j: int, interval: Interval) -> Box:
-    lower, upper = box.lower.copy(), box.upper.copy()
-    lower_closed, upper_closed = box.lower_closed.copy(), box.upper_closed.copy()
-    lower[j], upper[j] = interval.low, interval.high
-    lower_closed[j], upper_closed[j] = interval.low_closed, interval.high_closed
-    return Box(lower, upper, lower_closed, upper_closed, box.sets)
 
 
 def merge_neighbours(boxes: Sequence[Box], columns: FeatureSpace) -> list[Box]:
     """Join boxes that differ in one feature only and are neighbours there."""
     merged = list(boxes)
-    faces = np.array([_faces(box) for box in boxes])
+    marks: dict[frozenset[int], int] = {}  # a number for each set of categories that occurs
+
+    def faces_of(box: Box) -> FloatArray:
+        sets = np.zeros(box.n_features)
+        for j, codes in box.sets.items():
+            sets[j] = marks.setdefault(codes, len(marks) + 1)
+        return np.array([box.lower, box.upper, box.lower_closed, box.upper_closed, sets])
+
+    faces = np.array([faces_of(box) for box in boxes])
     at = 0
     while at < len(merged):
-        # Earlier boxes have met all others, so that one of them is found only by a box that grew.
-        found = _first_union(merged, faces, at, columns)
-        if found is None:
+        # Earlier boxes have met all others, so that one of them is found only by a box that grew. Most boxes differ in
+        # more than one feature, which is seen for all of them at once.
+        differing = (faces != faces[at]).any(axis=1)
+        for other in np.flatnonzero(differing.sum(axis=1) == 1).tolist():
+            union = _union(merged[at], merged[other], int(np.argmax(differing[other])), columns)
+            if union is not None:
+                at, gone = min(at, other), max(at, other)
+                merged[at], faces[at] = union, faces_of(union)
+                del merged[gone]
+                faces = np.delete(faces, gone, axis=0)
+                break
+        else:
             at += 1
-            continue
-        union, other = found
-        at, gone = min(at, other), max(at, other)
-        merged[at] = union
-        faces[at] = _faces(union)
-        del merged[gone]
-        faces = np.delete(faces, gone, axis=0)
     return merged
 
 
-def _faces(box: Box) -> FloatArray:
-    return np.array([box.lower, box.upper, box.lower_closed, box.upper_closed])
-
-
-def _first_union(
-    merged: list[Box], faces: FloatArray, at: int, columns: FeatureSpace
-) -> tuple[Box, int] | None:
-    """Return the union of a box and the first other one with which it makes a box."""
-    # Most boxes differ in more than one feature, which is seen for all of them at once.
-    differing = (faces != faces[at]).any(axis=1)
-    for other in np.flatnonzero(differing.sum(axis=1) == 1).tolist():
-        j = int(np.argmax(differing[other]))
-        union = _union(merged[at], merged[other], j, columns)
-        if union is not None:
-            return union, other
-    return None
-
-
 def _union(a: Box, b: Box, j: int, columns: FeatureSpace) -> Box | None:
-    """Return the union of two boxes that differ in one column, if it is a box."""
+    """Return the union of two boxes that differ in one feature, if it is a box."""
+    known = columns.categories[j]
+    if known is not None:
+        sets = dict(a.sets)
+        if j in a.sets and j in b.sets and len(a.sets[j] | b.sets[j]) < len(known):
+            sets[j] = a.sets[j] | b.sets[j]
+        else:
+            sets.pop(j, None)
+        return Box(a.lower, a.upper, a.lower_closed, a.upper_closed, sets)
     left, right = sorted((a.interval(j), b.interval(j)), key=lambda i: (i.low, i.high))
     touching = left.high == right.low and left.high_closed != right.low_closed
     consecutive = (
@@ -150,8 +144,11 @@ def _union(a: Box, b: Box, j: int, columns: FeatureSpace) -> Box | None:
     )
     if not (touching or consecutive):
         return None
-    joined = Interval.from_flags(left.low, right.high, left.low_closed, right.high_closed)
-    return _replace(a, j, joined)
+    lower, upper = a.lower.copy(), a.upper.copy()
+    lower_closed, upper_closed = a.lower_closed.copy(), a.upper_closed.copy()
+    lower[j], upper[j] = left.low, right.high
+    lower_closed[j], upper_closed[j] = left.low_closed, right.high_closed
+    return Box(lower, upper, lower_closed, upper_closed, a.sets)
 
 
 def to_user_box(box: Box, encoding: Encoding) -> Box | None:

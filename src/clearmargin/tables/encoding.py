@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearmargin.exceptions import InvalidValueError
-from clearmargin.rules import Domain, FeatureSpace, OneHot
+from clearmargin.rules import Box, Domain, FeatureSpace, OneHot
 from clearmargin.rules.space import category_name
 from clearmargin.rules.value import BoolArray, FloatArray, Value
 from clearmargin.tables.table import Column, Table, column_ranges
@@ -34,6 +34,15 @@ class Encoding(Value):
     sources: tuple[Source, ...]
     space: FeatureSpace
     asked: tuple[int, ...] = field(default=(), kw_only=True)
+    unused: tuple[int, ...] = field(
+        default=(), kw_only=True
+    )  # features that the model does not take
+
+    @property
+    def named(self) -> list[int]:
+        """The features whose categories the model takes."""
+        taken = {source.feature for source in self.sources} - {*self.unused}
+        return sorted(j for j in taken if self.space.categories[j] is not None)
 
     def read(self, X: Any) -> FloatArray:
         """Read the user's table as numbers and codes of categories, one column for each feature of `space`."""
@@ -61,6 +70,16 @@ class Encoding(Value):
                 values = np.where(np.isnan(values), np.nan, values == code)
             encoded[:, k] = values
         return encoded
+
+    def encoded_box(self, region: Box) -> Box:
+        """Return the same box over encoded columns: a category that is not allowed has a column that is 0."""
+        feature = [source.feature for source in self.sources]
+        lower, upper = region.lower[feature].copy(), region.upper[feature].copy()
+        for column, (j, code) in enumerate(self.sources):
+            if code is not None:
+                allowed = j not in region.sets or code in region.sets[j]
+                lower[column], upper[column] = 0.0, float(allowed)
+        return Box(lower, upper, region.lower_closed[feature], region.upper_closed[feature])
 
     def domain(
         self,
@@ -132,11 +151,17 @@ def _usable_fill(value: float | str | None, categories: Sequence[str] | None) ->
     return number if np.isfinite(number) else None
 
 
-def column_encoding(space: FeatureSpace) -> Encoding:
+def has_unknown_category(encoding: Encoding, table: FloatArray) -> BoolArray:
+    """Tell which rows have a category that the model does not know, in a column that it takes."""
+    return np.asarray((table[:, encoding.named] < 0).any(axis=1))
+
+
+def column_encoding(space: FeatureSpace, unused: Sequence[int] = ()) -> Encoding:
     """Encode every numeric feature as a column, and every category of the others as a 0/1 column."""
     sources = [
         Source(j, code)
         for j, categories in enumerate(space.categories)
+        if j not in unused
         for code in ([None] if categories is None else range(len(categories)))
     ]
     return Encoding(_encoded_columns(space, sources), tuple(sources), space)

@@ -25,7 +25,6 @@ from clearmargin.language.rule_text import RuleText, WrittenRule
 from clearmargin.language.syntax import Bound, Condition, Missing, RuleNode
 from clearmargin.language.words import counted, listed
 from clearmargin.models.planes import Planes
-from clearmargin.models.proofs import encoded_box
 from clearmargin.rules import Box, RuleSet
 from clearmargin.rules.rule import Region, Rule
 from clearmargin.rules.value import BoolArray, FloatArray, IntArray
@@ -287,7 +286,7 @@ class RuleJudge:
             [[name in self.opened.settings.ranges for name in space.names]] * 2, dtype=np.bool_
         )
         domain = encoding.domain(declared=declared)
-        box = encoded_box(region, encoding)
+        box = encoding.encoded_box(region)
         coef, intercept = sign * planes.coef_[0], sign * float(planes.intercept_[0])
         near = np.nan_to_num(np.nanmedian(encoding.spread(self.opened.points), axis=0))
         everywhere = domain.minimum(coef, intercept, within=box)
