@@ -9,7 +9,7 @@ KERNELS ?= Prescott Nehalem Sandybridge Haswell SkylakeX
 .PHONY: help demo test test-full messages test-kernels test-lowest test-wheel dist check lint types format layers size bench reproduce docs clean
 
 help:
-	@echo "make demo         make one page of rules for real data, explain a case, write report.html"
+	@echo "make demo         show the four published systems on real data, and write report.html"
 	@echo "make test         run the tests (3 minutes on 2 cores)"
 	@echo "make test-kernels run them under the BLAS kernels of several processors"
 	@echo "make test-lowest  run the tests with the lowest versions of everything we need"

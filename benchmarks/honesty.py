@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,7 +27,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from benchmarks.page import Section, Table
 from benchmarks.records import mean_and_error
-from clearmargin import LPSVC, RuleSVC, ScoreRules, explain_many, load_model
+from clearmargin import LPSVC, RuleSet, RuleSVC, ScoreRules, explain_many, load_model
 from clearmargin.cli.main import main as command_line
 
 CHANCE = 0.5
@@ -82,7 +81,10 @@ def printed(command: str, *keys: str, words: str = "", drop: str = "who,when") -
     def figure(noise: Noise) -> float:
         table, advice = (str(noise.folder / name) for name in ("noise.csv", "advice.rules"))
         line = [command, table, "--target", "y", "--drop", drop, "--cv", str(FOLDS), "--json"]
-        said = run(*line, *words.replace("ADVICE", advice).split())
+        said = run(
+            *line,
+            *words.replace("ADVICE", advice).replace("OUT", str(noise.folder / "m.json")).split(),
+        )
         if said is None:
             return float("nan")
         found = json.loads(said)
@@ -91,17 +93,6 @@ def printed(command: str, *keys: str, words: str = "", drop: str = "who,when") -
         return float(found)
 
     return figure
-
-
-def on_page(noise: Noise) -> float:
-    """The accuracy of the rules on the page that `clearmargin report` writes."""
-    out = noise.folder / "page.html"
-    words = ["--drop", "who,when", "--nu", "1", "--max-rules", "1", "--cv", str(FOLDS)]
-    run("report", str(noise.folder / "noise.csv"), "--target", "y", *words, "--out", str(out))
-    text = re.sub(r"<[^>]*>", " ", out.read_text(encoding="utf-8")).replace("\xa0", " ")
-    found = re.findall(r"accuracy of the rules.*?(\d+) of (\d+) *cases", text, re.DOTALL)
-    part, whole = found[0]
-    return int(part) / int(whole)
 
 
 def nested(model: Any) -> Figure:
@@ -138,20 +129,21 @@ def explained(noise: Noise) -> float:
 
 
 _CROSS = ("model", "cross_validated_accuracy")
+_RULES: tuple[Any, ...] = ("evaluation", "models", 0, "accuracy", "value")
 FIGURES: dict[str, Figure] = {
-    "rules, the default way": printed("rules", "unseen", "accuracy", "value"),
-    "rules --nu 1": printed("rules", *_CROSS, words="--nu 1"),
-    "rules --groups": printed("rules", *_CROSS, words="--nu 1 --groups who", drop="when"),
-    "rules --time": printed("rules", *_CROSS, words="--nu 1 --time when", drop="who"),
-    "advise": printed("advise", *_CROSS, words="--advice ADVICE"),
-    "score": printed("score", "cross_validated_accuracy", words="--max-cuts 4"),
+    "rules": printed("rules", *_RULES),
+    "rules --as points": printed("rules", *_RULES, words="--as points"),
+    "rules --as tree": printed("rules", *_RULES, words="--as tree"),
+    "rules --as auto": printed("rules", *_RULES, words="--as auto"),
+    "rules --groups": printed("rules", *_RULES, words="--groups who", drop="when"),
+    "rules --time": printed("rules", *_RULES, words="--time when", drop="who"),
+    "train --advice": printed("train", *_CROSS, words="--advice ADVICE --out OUT --force"),
     "rank --groups: area under the curve": printed(
         "rank",
         "held_out_auc",
         words="--groups who --top 0.2 --bottom 0.2 --max-size 1",
         drop="when",
     ),
-    "report: accuracy of the rules": on_page,
     "explain: precision on rows not used": explained,
     "RuleSVC, nested": nested(RuleSVC(max_rules=3, cv=3)),
     "ScoreRules with proof, nested": nested(ScoreRules(LPSVC(), max_rules=6, certify=True)),
@@ -227,7 +219,7 @@ DISTRIBUTIONS = {
 
 
 def within(name: str, seed: int, folder: Path) -> Iterator[tuple[str, bool, float]]:
-    """Make rules by the default way; for its figures whether the truth on fresh rows is within two standard errors."""
+    """Make rules and rules with points; for their figures whether the truth on fresh rows is within two errors."""
     rng = np.random.default_rng([seed, list(DISTRIBUTIONS).index(name)])
     rows = int(rng.integers(100, 401))
     X = rng.normal(size=(rows + FRESH, FEATURES))
@@ -235,27 +227,42 @@ def within(name: str, seed: int, folder: Path) -> Iterator[tuple[str, bool, floa
     table, model = (folder / f"{name}-{seed}-{kind}" for kind in ("t.csv", "m.json"))
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(FEATURES)])
     frame[:rows].assign(**{"class": y[:rows]}).to_csv(table, index=False)
-    words = ["--target", "class", "--cv", "5", "--save-model", str(model), "--json"]
-    told = run("rules", str(table), *words)
-    if told is None:
-        return
-    figures, fitted, true = json.loads(told)["unseen"], load_model(model), y[rows:]
-    answers = fitted.predict(frame[rows:])
-    scores = np.asarray(fitted.decision_function(frame[rows:]))
-    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    areas = [roc_auc_score(true == c, s) for c, s in zip(fitted.classes_, scores.T, strict=True)]
-    rare, named = true == figures.get("rare_class"), answers == figures.get("rare_class")
-    truth = {
-        "accuracy": (answers == true).mean(),
-        "balanced_accuracy": balanced_accuracy_score(true, answers),
-        "auc": np.mean(areas),
-        "recall": (rare & named).sum() / max(rare.sum(), 1),
-        "precision": (rare & named).sum() / max(named.sum(), 1),
-    }
-    for what in [key for key in truth if key in figures]:
-        value, error = figures[what]["value"], figures[what]["standard_error"]
-        if value is not None and error is not None:
-            yield what, bool(abs(value - truth[what]) <= 2 * error), error
+    true, fresh = y[rows:], frame[rows:]
+    for form in ("rules", "points"):
+        words = ["--target", "class", "--as", form, "--save-model", str(model), "--force", "--json"]
+        told = run("rules", str(table), *words)
+        if told is None:
+            continue
+        facts = json.loads(told)
+        found = facts["evaluation"]
+        truth: dict[str, float] = {}
+        if form == "points":
+            fitted = load_model(model)
+            answers = fitted.predict(fresh)
+            scores = np.asarray(fitted.decision_function(fresh))
+            scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+            pairs = zip(fitted.classes_, scores.T, strict=True)
+            truth["auc"] = float(np.mean([roc_auc_score(true == c, each) for c, each in pairs]))
+        else:
+            rules, default = (
+                RuleSet.from_dict(facts["model"]["document"]),
+                facts["model"]["default"],
+            )
+            answers = rules.predict(fresh, default=default["class"]).astype(str)
+        truth["accuracy"] = float((answers == true).mean())
+        truth["balanced accuracy"] = float(balanced_accuracy_score(true, answers))
+        mine = found["models"][0]
+        figures = {key: mine[key.replace(" ", "_")] for key in truth}
+        for entry in found["classes"]:
+            of_class, named = true == entry["class"], answers == entry["class"]
+            for key, whole in (("recall", of_class), ("precision", named)):
+                figures[f"{key} {entry['class']}"] = entry[key]
+                if whole.any():
+                    truth[f"{key} {entry['class']}"] = (of_class & named).sum() / whole.sum()
+        for what, known in truth.items():
+            value, error = figures[what]["value"], figures[what]["standard_error"]
+            if value is not None and error is not None:
+                yield what.split()[0], bool(abs(value - known) <= 2 * error), error
 
 
 def errors_section(quick: bool) -> Section:
@@ -266,7 +273,7 @@ def errors_section(quick: bool) -> Section:
         for name in DISTRIBUTIONS:
             for seed in range(count):
                 for what, held, error in within(name, seed, Path(folder)):
-                    for key in ("all figures", name, what.replace("_", " ")):
+                    for key in ("all figures", name, what):
                         found.setdefault(key, []).append((held, error))
     header = ["figures", "number", "within two standard errors %", "mean error, points"]
     table = Table(header)
@@ -276,9 +283,9 @@ def errors_section(quick: bool) -> Section:
         table.rows.append([key, str(len(holds)), *shares])
     question = (
         f"{count} tables of each of {len(DISTRIBUTIONS)} known distributions, of 100 to 400 rows. The figures are "
-        f"those of `clearmargin rules`; the truth of a figure is what the model that it saves has on {FRESH:,} fresh "
-        "rows. A hundred such intervals should hold the truth 95 times; an error that is only the spread of five "
-        "folds, or only that over rows, holds it 71 to 83 times."
+        f"those of `clearmargin rules`, with and without points; the truth of a figure is what the same rules have on "
+        f"{FRESH:,} fresh rows. A hundred such intervals should hold the truth 95 times; an error that is only the "
+        "spread of five folds, or only that over rows, holds it 71 to 83 times."
     )
     top = table.rows[0]
     finding = f"{top[2]} % of {top[1]} printed figures are within two standard errors of the truth."

@@ -52,7 +52,7 @@ FILES: dict[str, str | bytes] = {
 ROW = ("explain", *TABLE, "--row", "1")
 CHANGE = ("recourse", *TABLE, "--row", "20")
 AGE = (*CHANGE, "--actionable", "age")
-ADVISE = ("advise", *TABLE, "--advice")
+ADVISE = ("train", *TABLE, "--out", "n.json", "--advice")
 # What is refused, as `words -> what the message names`, by the words before them.
 # fmt: off
 REFUSED = {
@@ -68,20 +68,19 @@ REFUSED = {
         thousands.csv --target outcome -> 1,234; single.csv --target outcome -> 'well';
         manyclasses.csv --target outcome -> 30; names.csv --target outcome -> 'name';
         onecolumn.csv --target outcome -> 'outcome'; patients.csv --target outcom -> 'outcome';
-        noise.csv --target outcome --method plane -> 'outcome'; gaps.csv --target outcome --method plane -> 'bmi';
-        notarget.csv --target outcome --method plane -> row 5;
-        allgaps.csv --target outcome --missing drop -> every row; -> DATA; patients.csv -> --target;
+        -> DATA; patients.csv -> --target;
         holes.csv --target outcome --groups clinic -> clinic; holes.csv --target outcome --time day -> day
     """,
     "rules patients.csv --target outcome": """
         --separator xy -> --separator; --drop agee -> 'age'; --categories agee -> --categories;
-        --positive il -> 'ill'; --max-rules many -> --max-rules; --max-rules 0 -> 0; --nu -1 -> -1;
-        --nu 1 --max-features 2 -> --nu; --criterion beauty -> beauty; --method card --nu 1 -> --nu;
+        --positive il -> 'ill'; --max-rules many -> --max-rules; --max-rules 0 -> 0; --as beauty -> beauty;
+        --as points --max-rules all -> --max-rules; --trust -> --trust; --distil 2 -> --distil;
         --frob -> --frob; --cv 1 -> --cv; --cv few -> few; --cv none --groups patient -> --groups;
         --groups patients -> 'patient'; --groups outcome -> --groups; --time patient -> --time;
         --model missing.json -> missing.json; --model damaged.json -> 'planes'; --model cut.json -> cut.json;
-        --model rules.json -> rules.json; --model new.json -> 99; --model m.pkl -> .json;
-        --model new.json --nu 2 -> --nu; --model new.json --cv 3 -> --cv;
+        --model rules.json -> rules.json; --model new.json -> 99; --model m.pkl -> --trust;
+        --model m.pkl --trust -> m.pkl; --model binary.csv --trust -> binary.csv;
+        --model new.json --as tree -> --as; --model new.json --cv 3 -> --cv;
         --model new.json --groups patient -> --groups; --out taken.rules -> --force;
         --save-model taken.json -> taken.json; --report r.pdf -> .html; --out r.txt -> .rules;
         --out nowhere/r.rules -> nowhere
@@ -89,12 +88,17 @@ REFUSED = {
     "": """
         explain gaps.csv --target outcome --missing drop --row 5 -> row 5; frobnicate -> frobnicate; -> command;
         explain patients.csv --row 1 -> --target; rank three.csv --target outcome -> --positive;
-        rank large.csv --target outcome --top 2 -> 'bmi'; score three.csv --target outcome -> --positive;
+        rank large.csv --target outcome --top 2 -> 'bmi';
         recourse patients.csv --target outcome --row 99 --actionable age -> --row 99;
-        advise three.csv --target outcome --advice advice.rules -> --positive;
-        train patients.csv --target outcome --advice advice.rules --out m.json -> --machine;
-        report patients.csv --target outcome --out taken.html -> taken.html;
+        train three.csv --target outcome --advice advice.rules --out m.json -> --positive;
+        train patients.csv --target outcome --lam 2 --out m.json -> --lam;
+        train patients.csv --target outcome --refined r.rules --out m.json -> --refined;
+        rules patients.csv --target outcome --report taken.html -> taken.html;
         workbench --verify missing.cm -> missing.cm
+    """,
+    "train --out m.json --target outcome": """
+        noise.csv -> 'outcome'; gaps.csv -> 'bmi'; notarget.csv -> row 5; allgaps.csv --missing drop -> every row;
+        patients.csv --nu -1 -> -1; patients.csv --nu 1 --max-features 2 -> --nu
     """,
     "explain patients.csv --target outcome": """
         -> --where; --row 25 -> --row 25; --where 'agee > 3' -> 'age'; --where 'age >> 3' -> --where;
@@ -105,12 +109,6 @@ REFUSED = {
     """,
     "rank patients.csv --target outcome": """
         --top 30 -> 30; --top best -> --top; --top cv --bottom auto -> cv; --min-leverage 3 -> --min-leverage
-    """,
-    "score patients.csv --target outcome": """
-        --out card.pdf -> .csv; --max-cuts 0 -> --max-cuts; --distil 2 -> --certify
-    """,
-    "tree patients.csv --target outcome": """
-        --tol 2 -> --tol; --order sideways -> sideways; --balanced --loss minority -> --loss
     """,
     "recourse patients.csv --target outcome --row 20": """
         -> --actionable; --actionable agee -> 'age'; --actionable age=up..down -> 'up'
@@ -134,7 +132,7 @@ REFUSED = {
         --rules none.rules -> none.rules; --rules text.rules -> 'smoker'; --model m.json --default ill -> --default;
         -> --rules; --rules advice.rules --default dead -> dead
     """,
-    "advise patients.csv --target outcome --advice": """
+    "train patients.csv --target outcome --out m.json --advice": """
         none.rules -> none.rules; packed.rules -> packed.rules; missing.rules -> missing.rules; or.rules -> 'or';
         unknown.rules -> 'agee'; otherclass.rules -> 'sick'; text.rules -> smoker; advice.rules --refine x -> 'x';
         advice.rules --refine slp --change-cost dear -> 'dear'; advice.rules --mu inf -> --everywhere
@@ -250,9 +248,9 @@ def test_a_full_disk_leaves_nothing_behind(run, folder, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     before = contents(folder)
     for words, name in (
-        ([*TRAIN, "--nu", "1", "--cv", "none", "--out", "r.rules"], "r.rules"),
-        ([*TRAIN, "--nu", "1", "--cv", "none", "--save-model", "m.json"], "m.json"),
-        ([*TRAIN, "--nu", "1", "--cv", "none", "--report", "r.html"], "r.html"),
+        ([*TRAIN, "--cv", "none", "--out", "r.rules"], "r.rules"),
+        ([*TRAIN, "--cv", "none", "--save-model", "m.json"], "m.json"),
+        ([*TRAIN, "--cv", "none", "--report", "r.html"], "r.html"),
         (["export", "advice.rules", "--to", "sql", "--out", "r.sql"], "r.sql"),
         (["predict", "patients.csv", "--rules", "advice.rules", "--out", "p.csv"], "p.csv"),
         (["datasets", "wbc", "--out", "w.csv"], "w.csv"),

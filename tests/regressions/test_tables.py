@@ -70,17 +70,18 @@ def test_rules_of_a_plane_of_many_files_may_be_judged_by_time(large, run):
     frame.loc[:1999, "s1"] = np.nan  # no value in a whole file
     for k in range(2):
         frame[2000 * k : 2000 * k + 200].to_csv(large / f"{k}.csv", index=False)
-    words = "--target failure --method plane --missing impute --time ts --drop event --nu 1 --cv 2"
+    words = "--target failure --time ts --drop event --cv 2"
     said = run("rules", str(large), *words.split())
     assert said.code == 0, said.err
     assert "by time" in said.out
 
 
 def test_rules_of_many_files_find_a_rare_class_whatever_is_missing(large, ask):
-    facts = ask("rules", str(large), "--target", "failure", "--cv", "2")["model"]
-    assert facts["cross_validated_balanced_accuracy"] > 0.9
-    assert facts["cross_validated_recall"] > 0.9
-    assert facts["cross_validated_auc"] > 0.95
+    told = ask("rules", str(large), "--target", "failure", "--cv", "2")["evaluation"]
+    rules, svm, _ = told["models"]
+    assert rules["balanced_accuracy"]["value"] > 0.9
+    assert svm["auc"]["value"] > 0.95
+    assert told["classes"][0]["recall"]["value"] > 0.9
 
 
 def test_a_cost_for_many_rows_is_chosen_in_seconds():

@@ -121,7 +121,6 @@ _RULES = "the rules"
 _UNSEEN = "rows not seen in training"
 _ADVICE = "the training with rules"
 _RANKING = "the ranking"
-_TREE = "the tree"
 _CHANGE = "the change"
 _FORMAT = "the format"
 
@@ -209,12 +208,6 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "drop": _list("--drop", "columns to leave out", "COLUMNS", _READING),
     # The model.
-    "machine": _choice(
-        "--machine",
-        "the machine: 1-norm SVM (lp-svm, default) or SVM with advice",
-        ["lp-svm", "advice"],
-        _MODEL,
-    ),
     "model": _text("--model", "take this model instead of training one", "FILE", _MODEL),
     "nu": _number("--nu", "cost of errors (default: by cross-validation)", _MODEL),
     "max_features": _count(
@@ -227,19 +220,19 @@ OPTIONS: Mapping[str, Option] = {
         "--save-model", "write the model, with its rules, to a .json file", "FILE", _MODEL
     ),
     # The rules.
-    "method": _choice(
-        "--method",
-        "proved rules of a sparse plane (plane), rules with points (rule-svc), a scorecard (card), or the best of "
-        "these on unseen rows that fits on a page (auto; default, unless an option of the plane or its rules is "
-        "given)",
-        ["auto", "plane", "rule-svc", "card"],
+    "as_form": _choice(
+        "--as",
+        "proved rules of a sparse linear SVM (rules, default), rules with points, a scorecard, rules of a tree of "
+        "SVMs, or the first of rules, scorecard and points within one standard error of the best (auto)",
+        ["rules", "points", "scorecard", "tree", "auto"],
         _RULES,
+        dest="as_form",
     ),
-    "criterion": _choice(
-        "--criterion",
-        "what makes a rule good (default: volume); coverage takes longer and gives fewer rules",
-        ["coverage", "volume", "coverage-lp"],
-        _RULES,
+    "overlapping": _flag(
+        "--overlapping", "let rules of a class overlap: fewer rules cover the same rows", _RULES
+    ),
+    "trust": _flag(
+        "--trust", "read a model that joblib has written, which runs the code that is in it", _MODEL
     ),
     "max_rules": Option(
         "--max-rules",
@@ -248,20 +241,9 @@ OPTIONS: Mapping[str, Option] = {
         {"type": number_of_rules, "metavar": "N"},
     ),
     "max_conditions": _count("--max-conditions", "maximum number of features in a rule", _RULES),
-    "min_coverage": _count(
-        "--min-coverage",
-        "minimum number of rows under a rule (default: auto, as many as tell it from chance; one in a thousand at "
-        "least if the table is too large to be held)",
-        _RULES,
-    ),
     "distil": _count(
         "--distil",
         "extract from a plane distilled to so many features of the model, which says first how often the two agree",
-        _RULES,
-    ),
-    "assume_ranges": _flag(
-        "--assume-ranges",
-        "take the ranges seen in the data for granted: shorter rules, proved within these ranges",
         _RULES,
     ),
     # Rows not seen in training.
@@ -291,6 +273,12 @@ OPTIONS: Mapping[str, Option] = {
         "let the data correct the rules (default: keep them); a rule moves only where that makes it right on more "
         "of the rows that it covers, and the output says so",
         ["translate", "slp", "sqp"],
+        _ADVICE,
+    ),
+    "refined": _text(
+        "--refined",
+        "write the rules as they are after training, as .rules or .json",
+        "FILE",
         _ADVICE,
     ),
     "everywhere": _flag(
@@ -348,46 +336,6 @@ OPTIONS: Mapping[str, Option] = {
         "maximum number of conditions of a property (default: 2)",
         _RANKING,
         {"type": whole_number, "default": 2, "metavar": "N"},
-    ),
-    # A scorecard.
-    "max_cuts": _count(
-        "--max-cuts", "maximum number of rules with points, or with --certify of cuts (default: 15)"
-    ),
-    "certify": _flag(
-        "--certify",
-        "make a card with proof of a plane: points at least and at most, which prove what the plane predicts or say "
-        "nothing",
-    ),
-    # A tree.
-    "order": _choice(
-        "--order",
-        "make all good cells leaves (breadth, default), or the largest one (depth)",
-        ["breadth", "depth"],
-        _TREE,
-    ),
-    "partition": _choice(
-        "--partition",
-        "how cells are cut: K-means (default) or evolving clustering",
-        ["kmeans", "ecm"],
-        _TREE,
-    ),
-    "loss": _choice(
-        "--loss",
-        "errors of a leaf among all its rows (default), or among those of the rarest class",
-        ["all", "minority"],
-        _TREE,
-    ),
-    "tol": Option(
-        "--tol",
-        "maximum loss of a leaf, as a share (default: 0.02)",
-        _TREE,
-        {"type": share, "metavar": "SHARE"},
-    ),
-    "min_leaf": _count("--min-leaf", "minimum number of rows of a leaf (default: 1)", _TREE),
-    "max_layers": _count(
-        "--max-layers",
-        "maximum number of layers (default: by cross-validation)",
-        _TREE,
     ),
     # The cheapest change.
     "actionable": _list(
@@ -477,14 +425,6 @@ TASK = ("DATA", *TABLE, "target!", "positive")
 QUESTION = ("DATA", *TABLE, "target", "positive")
 PLANE = ("nu", "max_features", "balanced")
 MODEL = ("model", *PLANE, "save_model")
-EXTRACTION = (
-    "criterion",
-    "max_rules",
-    "max_conditions",
-    "min_coverage",
-    "distil",
-    "assume_ranges",
-)
 SPLIT = ("cv", "groups", "time")
 CASES = ("row|where", "most")
 OUTPUT = ("out", "force")

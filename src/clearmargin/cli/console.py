@@ -8,7 +8,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, TextIO
 
 from clearmargin.cli.option_names import for_command_line
@@ -55,10 +55,6 @@ class Console:
         """Remember to say, below the result, what is in a file."""
         self._files.append(text)
 
-    def heading(self, text: str) -> None:
-        """Print a remark that stands out."""
-        self.say(self.paint(text, "bold"))
-
     def result(self, text: str, data: Any) -> None:
         """Print the result itself: as text, or as data for programs."""
         if self.as_json:
@@ -91,17 +87,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def table_lines(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Set cells in columns."""
-    cells = [tuple(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for row in cells:
-        parts = [
-            cell.rjust(width) if j in right else cell.ljust(width)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append(f"  {'  '.join(parts)}".rstrip())
-    return lines

@@ -9,7 +9,7 @@ from clearmargin.cli.console import Console
 from clearmargin.cli.outputs import claim, writing
 from clearmargin.exceptions import DataError
 
-# As in `recipes.demonstration`, which --help does not import.
+# As in `datasets.by_name`, which --help does not import.
 NAMES = "wbc, ionosphere, cleveland, pima"
 
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print a line for each data set, or the description of one, or write one to a file."""
-    from clearmargin.recipes.demonstration import (
+    from clearmargin.datasets.by_name import (
         DATASETS,
         dataset_csv,
         dataset_facts,

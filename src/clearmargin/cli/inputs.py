@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from clearmargin.models.planes import Planes
     from clearmargin.progress import Progress
     from clearmargin.recipes.advised import AdviceOptions
-    from clearmargin.recipes.found_rules import ExtractOptions
     from clearmargin.recipes.task import Task
     from clearmargin.recipes.trained_models import PlaneOptions, Trained
     from clearmargin.tables.files import FileTable, ReadOptions
@@ -32,9 +31,9 @@ def options_of_training(arguments: argparse.Namespace) -> list[str]:
 
 def folds(arguments: argparse.Namespace) -> int | None:
     """Return how many folds the user wants for figures on unseen rows; None for no figure."""
-    from clearmargin.recipes import unseen
+    from clearmargin.recipes.unseen import FOLDS
 
-    number: int = unseen.FOLDS if arguments.cv is None else arguments.cv
+    number: int = FOLDS if arguments.cv is None else arguments.cv
     return number or None
 
 
@@ -207,20 +206,6 @@ def prepare(
 
     task, model = read_inputs(arguments, console, sample=sample)
     return train(task, arguments, console) if model is None else load_for_task(model, task)
-
-
-def extract_options(arguments: argparse.Namespace) -> ExtractOptions:
-    """Return which rules the user wants."""
-    from clearmargin.recipes.found_rules import ExtractOptions
-
-    return ExtractOptions(
-        arguments.criterion,
-        arguments.max_rules,
-        arguments.max_conditions,
-        arguments.min_coverage,
-        arguments.assume_ranges,
-        arguments.distil,
-    )
 
 
 def advice_options(arguments: argparse.Namespace) -> AdviceOptions:

@@ -19,21 +19,17 @@ from clearmargin.exceptions import ClearmarginError, RuleSyntaxError
 
 # Each is a module of this package with `add_arguments(parser)` and `run(arguments)`.
 COMMANDS = {
-    "demo": "make one page of rules for real data, explain a case, write a report",
-    "train": "train a machine on a table, and save it",
-    "rules": "make one page of rules for a table, or extract the rules of a model",
-    "score": "make a scorecard of a table: points to add up",
-    "tree": "grow a tree of support vector machines, and print it with its rules",
-    "explain": "say why cases of a table get their class",
-    "recourse": "find the cheapest change of a case that would change the model's answer",
-    "rank": "say what sets the top of a ranking apart from its bottom",
-    "advise": "train on a table and an expert's rules, and say what became of the rules",
+    "demo": "show the four published systems on data inside the package",
+    "rules": "make rules, rules with points, a scorecard or a tree of a table, or extract the rules of a model",
+    "train": "train a linear SVM on a table, with or without an expert's rules, and save it",
+    "explain": "explain predictions for rows of a table by few conditions",
+    "recourse": "find the cheapest change of a row that would change the prediction of a model",
+    "rank": "find what the top of a ranking has in common that its bottom has not",
     "check": "read a file of rules and say what is wrong with it",
     "compare": "say what differs between old and new rules, and whether rules drift on a new table",
     "predict": "give each row of a table the class that rules or a model predict",
     "export": "write rules as SQL, Python, JSON or another format",
-    "report": "write a report on the rules of a table as one HTML file",
-    "workbench": "open a page in the browser to train, read, write and bend rules",
+    "workbench": "open a page in the browser to train, read, write and edit rules",
     "datasets": "list the data sets inside the package, describe one, or write it as CSV",
 }
 
@@ -95,13 +91,6 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         # Only the command at hand is imported, for its arguments.
         if name in words:
             _fill(command, name)
-    return parser
-
-
-def command_parser(name: str) -> argparse.ArgumentParser:
-    """Make the parser of one command."""
-    parser = _Parser(prog=f"clearmargin {name}", **_settings(COMMANDS[name]))
-    _fill(parser, name)
     return parser
 
 

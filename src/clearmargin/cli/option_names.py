@@ -8,7 +8,6 @@ from collections.abc import Collection
 
 # What is called otherwise here than in Python, or is not there at all.
 _PHRASES = (
-    (r"ScoreRules\(certify=True\)", "'clearmargin score --certify'"),
     (r"RuleExtractor\(max_features=(\d+)\)", r"--distil \1"),
     (r"LPSVC\(nu=\'cv\', max_features=(\d+)\), which estimator=None trains", r"--max-features \1"),
     (r"a larger nu or C\b", "a larger --nu"),

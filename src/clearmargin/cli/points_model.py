@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearmargin.cli.console import Console
-from clearmargin.cli.outputs import writing
 from clearmargin.exceptions import DataError, RuleSyntaxError
 from clearmargin.language.prose import ratio_text
 from clearmargin.recipes.phrases import number_of
@@ -79,16 +76,3 @@ def explain_by_points(arguments: argparse.Namespace, console: Console, most: int
     told = explain_points_of_rows(loaded, positions)
     console.say()
     console.result("\n\n".join(told.texts()), told.to_dict())
-
-
-def report_by_points(arguments: argparse.Namespace, console: Console, out: Path) -> None:
-    """Write the report on rules with points."""
-    from clearmargin.recipes.weighted_rules import report_points
-
-    loaded = read_points(arguments, console)
-    print_points(loaded, console)
-    with writing(out):
-        made = report_points(loaded, command=shlex.join(["clearmargin", *arguments.typed]))
-        made.save(out, overwrite=arguments.force)
-    console.wrote(f"The report is in {out}: open it in a browser.")
-    console.result("", {**loaded.to_dict(), "file": str(out)})

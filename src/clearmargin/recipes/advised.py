@@ -23,25 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdviceOptions:
-    """How a machine is trained with rules; costs that are not set are those of `AdviceSVC`.
-
-    Parameters
-    ----------
-    refine : str, optional
-        How the data may correct the rules; not at all by default.
-    everywhere : bool, default False
-        Whether rules have to hold everywhere in their premises, not on average over cases that could exist.
-    lam, mu : float, optional
-        Cost of a row on the wrong side, and what rules count for.
-    change_cost : float, optional
-        Cost of changing a rule (`nu` of `AdviceSVC`).
-
-    Examples
-    --------
-    >>> from clearmargin.recipes import AdviceOptions
-    >>> AdviceOptions(mu=2.0).costs()
-    {'mu': 2.0}
-    """
+    """How a machine is trained with rules; costs that are not set are those of `AdviceSVC`."""
 
     refine: str | None = None
     everywhere: bool = False
@@ -57,33 +39,7 @@ class AdviceOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Advised:
-    """A model trained with rules, and what became of them.
-
-    Parameters
-    ----------
-    trained : Trained
-        The model.
-    outcome : AdviceOutcome
-        What became of each rule.
-    refined : RuleSet
-        The rules as they are in the end.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from clearmargin.recipes import advise, make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     advised = advise(task, str(file))
-    >>> advised.to_dict()["outcome"][0]["verdict"]
-    'unchanged'
-    """
+    """A model trained with rules, and what became of them."""
 
     trained: Trained
     outcome: Any
@@ -99,38 +55,7 @@ class Advised:
 
 
 def advise(task: Task, advice: str, options: AdviceOptions | None = None) -> Advised:
-    """Train a machine on a table and an expert's rules.
-
-    Parameters
-    ----------
-    task : Task
-        The table, of two classes.
-    advice : str
-        The file with the rules; by it, a rule that does not fit is found with its place in the text.
-    options : AdviceOptions, optional
-        How it is trained.
-
-    Returns
-    -------
-    Advised
-        The model, and what became of each rule.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from clearmargin.recipes import advise, make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     advised = advise(task, str(file))
-    >>> [rule.verdict for rule in advised.outcome]
-    ['unchanged']
-    """
+    """Train a machine on a table and an expert's rules."""
     chosen = options or AdviceOptions()
     task.require_two_classes("advice")
     start = process_time()
@@ -146,36 +71,7 @@ def advise(task: Task, advice: str, options: AdviceOptions | None = None) -> Adv
 
 
 def judge_advised(advised: Advised, *, progress: Progress = False) -> Advised:
-    """Judge a model trained with rules on rows that it was not trained on.
-
-    Parameters
-    ----------
-    advised : Advised
-        The model.
-    progress : bool or "auto", default False
-        Whether a bar is shown.
-
-    Returns
-    -------
-    Advised
-        With a note where rules were learned from data, perhaps from these.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from clearmargin.recipes import advise, judge_advised, make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     advised = advise(task, str(file))
-    >>> judge_advised(advised).to_dict().keys() == advised.to_dict().keys()
-    True
-    """
+    """Judge a model trained with rules on rows that it was not trained on."""
     trained = judge_on_unseen_rows(advised.trained, progress=progress)
     model = trained.model
     if "cross_validated_accuracy" in (model.facts or {}) and model.advice is not None:
@@ -247,28 +143,7 @@ def _learned_advice(advice: RuleSet) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CheckedRules:
-    """Rules as they were understood, and what is wrong with them.
-
-    Parameters
-    ----------
-    file : str
-        Where they come from.
-    rules : RuleSet
-        The rules.
-    report : AdviceReport
-        What is wrong with them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clearmargin.recipes import check_rules
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     check_rules(str(file)).to_dict()["ok"]
-    True
-    """
+    """Rules as they were understood, and what is wrong with them."""
 
     file: str
     rules: RuleSet
@@ -282,33 +157,7 @@ class CheckedRules:
 def rule_mistakes(
     file: str, table: Any = None, target: str | None = None
 ) -> tuple[RuleSyntaxError, ...]:
-    r"""Find all mistakes in the text of rules, where reading would stop at the first one.
-
-    Parameters
-    ----------
-    file : str
-        The rules; those in .json have no text.
-    table : FileTable, optional
-        A table whose columns the rules may speak of.
-    target : str, optional
-        Its column of classes.
-
-    Returns
-    -------
-    tuple of RuleSyntaxError
-        In the order of the text.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clearmargin.recipes import rule_mistakes
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >> 50 => yes\nage -> no")
-    ...     [mistake.line for mistake in rule_mistakes(str(file))]
-    [1, 2]
-    """
+    """Find all mistakes in the text of rules, where reading would stop at the first one."""
     from clearmargin.advice.cases import with_rules
     from clearmargin.language import read_rule_text
     from clearmargin.recipes.task import labelled_rows
@@ -328,33 +177,7 @@ def rule_mistakes(
 
 
 def check_rules(file: str, table: Any = None, target: str | None = None) -> CheckedRules:
-    """Check a file of rules, alone or against a table.
-
-    Parameters
-    ----------
-    file : str
-        The rules, as .rules text or .json.
-    table : FileTable, optional
-        A table to check them against.
-    target : str, optional
-        Its column of classes.
-
-    Returns
-    -------
-    CheckedRules
-        The rules, and what is wrong with them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clearmargin.recipes import check_rules
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     check_rules(str(file)).rules
-    <RuleSet of 1 rules over 1 features, classes ('yes',)>
-    """
+    """Check a file of rules, alone or against a table."""
     from clearmargin.advice import check_advice
     from clearmargin.recipes.task import labelled_rows
 

@@ -23,29 +23,7 @@ if TYPE_CHECKING:
 
 
 def load_rules(path: str) -> RuleSet:
-    """Read rules from a file of rules, or from a model that has some.
-
-    Parameters
-    ----------
-    path : str
-        A .rules or .json file.
-
-    Returns
-    -------
-    RuleSet
-        At least one rule.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clearmargin.recipes import load_rules
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     load_rules(str(file))
-    <RuleSet of 1 rules over 1 features, classes ('yes',)>
-    """
+    """Read rules from a file of rules, or from a model that has some."""
     from clearmargin.models.model_document import is_model_document, load_planes
     from clearmargin.rules import RuleSet
     from clearmargin.rules.file_writing import read_json
@@ -84,30 +62,7 @@ def find_class(text: str | None, rules: RuleSet) -> Label | None:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """The class of each row of a table, and why.
-
-    Parameters
-    ----------
-    name : str
-        The table.
-    why : {"rule", "score"}
-        What stands beside each class.
-    classes : list of label
-        The class of each row, None where it has none.
-    reasons : list
-        For each row its rule, by name or number, or its score; None where it has none.
-    unknown : str
-        What the rows without a class have.
-    first : str
-        Why the first of them has none, where that is known.
-
-    Examples
-    --------
-    >>> from clearmargin.recipes import Predictions
-    >>> print(Predictions("t", "rule", ["yes"], [2], "no rule").to_csv(), end="")
-    row,class,rule
-    1,yes,2
-    """
+    """The class of each row of a table, and why."""
 
     name: str
     why: str
@@ -149,36 +104,7 @@ class Predictions:
 def predict_in_blocks(
     path: str, options: ReadOptions, predict: Callable[[FileTable], Predictions]
 ) -> Predictions | None:
-    r"""Predict the rows of a large file, of which only some are held at a time.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    options : ReadOptions
-        How to read it.
-    predict : callable
-        Predicts the rows of a table, each by itself.
-
-    Returns
-    -------
-    Predictions or None
-        None where the file is small, or has something in it that has to be read whole.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from functools import partial
-    >>> from clearmargin import parse_rules
-    >>> from clearmargin.recipes import predict_by_rules, predict_in_blocks
-    >>> from clearmargin.tables.files import ReadOptions
-    >>> by_rules = partial(predict_by_rules, rules=parse_rules("age >= 50 => yes"))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "large.csv")
-    ...     _ = file.write_text("age,note\n" + f"40,{'-' * 8000}\n60,\n" * 600)
-    ...     predict_in_blocks(str(file), ReadOptions(), by_rules).classes[:2]
-    [None, 'yes']
-    """
+    """Predict the rows of a large file, of which only some are held at a time."""
     from clearmargin.tables.scanned import TEXT_BYTES, ScannedTable, find_files, in_files
 
     files = find_files(path) if in_files(path) else []
@@ -209,34 +135,7 @@ def _predict_part(part: TablePart, predict: Callable[[FileTable], Predictions]) 
 
 
 def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = None) -> Predictions:
-    """Give each row of a table the class of the first rule that covers it.
-
-    Parameters
-    ----------
-    table : FileTable
-        The rows.
-    rules : RuleSet
-        The rules.
-    default : str, optional
-        The class where no rule applies.
-
-    Returns
-    -------
-    Predictions
-        With the rule of each row.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> import numpy as np
-    >>> from clearmargin.recipes import predict_by_rules
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> for note in predict_by_rules(table, parse_rules("age >= 50 => yes")).notes:
-    ...     print(note)
-    15 rows with no rule, and so without a class
-    row 1: No rule covers the row. The nearest one for yes, rule 1, fails at 1 of 1 condition: age is ...(age is 20).
-    """
+    """Give each row of a table the class of the first rule that covers it."""
     otherwise = find_class(default, rules)
     which = rules.which(table.table).tolist()
     # The last ones, which -1 finds, are those of no rule.
@@ -253,31 +152,7 @@ def predict_by_rules(table: FileTable, rules: RuleSet, default: str | None = Non
 
 
 def predict_by_model(table: FileTable, model: Planes) -> Predictions:
-    """Give each row of a table the class that a model predicts.
-
-    Parameters
-    ----------
-    table : FileTable
-        The rows.
-    model : Planes
-        The model, such as a `PlaneModel`.
-
-    Returns
-    -------
-    Predictions
-        With the score of each row; rows that lack a value which the model needs have no class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, make_task, predict_by_model, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> predict_by_model(table, trained.model).classes[0]
-    'no'
-    """
+    """Give each row of a table the class that a model predicts."""
     labels, scores = known_predictions(table.table, model)
     reason = "a missing value or an unknown category that the model needs"
     return Predictions(table.name, "score", labels, scores, reason)
@@ -306,23 +181,7 @@ def known_predictions(table: Table, model: Planes) -> tuple[list[Any], list[Any]
 
 @dataclass(frozen=True, slots=True)
 class ExportedRules:
-    """Rules in another format.
-
-    Parameters
-    ----------
-    n_rules : int
-        How many.
-    to : str
-        The format.
-    text : str
-        The rules in it.
-
-    Examples
-    --------
-    >>> from clearmargin.recipes import ExportedRules
-    >>> ExportedRules(1, "rules", "age >= 50 => yes").to_dict()
-    {'rules': 1, 'to': 'rules', 'text': 'age >= 50 => yes'}
-    """
+    """Rules in another format."""
 
     n_rules: int
     to: str
@@ -342,35 +201,7 @@ def export_rules(
     overwrite: bool = False,
     **options: Any,
 ) -> ExportedRules:
-    r"""Write rules in another format.
-
-    Parameters
-    ----------
-    rules : RuleSet or Scorecard
-        The rules.
-    to : str
-        The format, such as "sql".
-    default : str, optional
-        The class where no rule applies.
-    out : Path, optional
-        The file to write.
-    overwrite : bool, default False
-        Whether it may be replaced.
-    **options : str
-        Options of the format, such as `dialect`.
-
-    Returns
-    -------
-    ExportedRules
-        The text.
-
-    Examples
-    --------
-    >>> from clearmargin import parse_rules
-    >>> from clearmargin.recipes import export_rules
-    >>> export_rules(parse_rules("age >= 50 => yes"), "rules").text
-    'age >= 50 => yes\n'
-    """
+    """Write rules in another format."""
     from clearmargin.export.formats import write_export
     from clearmargin.rules import RuleSet
 

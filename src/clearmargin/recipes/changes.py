@@ -21,29 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundChanges:
-    """The cheapest change of each of some rows.
-
-    Parameters
-    ----------
-    trained : Trained or LoadedPoints
-        The model.
-    rows : tuple of int
-        Numbers of the rows in the table, counted from 1.
-    changes : tuple of Recourse
-        One for each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, find_changes, make_task, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 92, 3), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> found = find_changes(trained, np.array([12]), {"age": "any"})
-    >>> found.to_dict()["recourse"][0]["feasible"]
-    True
-    """
+    """The cheapest change of each of some rows."""
 
     trained: Trained | LoadedPoints
     rows: tuple[int, ...]
@@ -68,44 +46,7 @@ def find_changes(
     rank: int | None = None,
     alternatives: int = 0,
 ) -> FoundChanges:
-    """Find for each row the cheapest change of some features that would change the model's answer, or its rank.
-
-    Parameters
-    ----------
-    trained : Trained or LoadedPoints
-        The model and its task.
-    positions : ndarray of int
-        Rows of the task.
-    actionable : mapping from feature to what is allowed
-        As for `clearmargin.recourse`.
-    costs : mapping from feature to float, optional
-        Cost of one unit of a number, or of one change of a category.
-    goal : str, optional
-        The class to reach; by default the other one of two.
-    rank : int, optional
-        Leave the top of so many rows, instead.
-    alternatives : int, default 0
-        How many further ways to look for.
-
-    Returns
-    -------
-    FoundChanges
-        Each is an optimum, checked on the model itself, or the proof that nothing is enough.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, find_changes, make_task, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 92, 3), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> (change,) = find_changes(trained, np.array([12]), {"age": "any"}).changes
-    >>> print(change)
-    If age were 54 instead of 56, this would change the model's answer from yes to no
-    (score 0.2 -> -0.06667, cost 0.02899).
-    This is about the model only: what such a change does in the world is not known from data.
-    """
+    """Find for each row the cheapest change of some features that would change the model's answer, or its rank."""
     from clearmargin import recourse
 
     task, model = trained.task, trained.model

@@ -59,30 +59,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """What differs between old and new, and what the old rules do on a new table.
-
-    Parameters
-    ----------
-    difference : RuleComparison or None
-        Of two sets of rules.
-    drift : DriftReport or None
-        Of the old rules on the table.
-    answers : Answers or None
-        Of old and new on the table.
-    notes : tuple of str
-        What the user should know.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clearmargin.recipes import compare_files
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     sorted(compare_files(str(file), str(file)).to_dict())
-    ['answers', 'difference', 'drift']
-    """
+    """What differs between old and new, and what the old rules do on a new table."""
 
     difference: RuleComparison | None
     drift: DriftReport | None
@@ -107,36 +84,7 @@ def compare_files(
     target: str | None = None,
     confidence: float = 0.95,
 ) -> Compared:
-    """Compare old rules or a model with new ones, and check the old rules on a new table.
-
-    Parameters
-    ----------
-    old, new : str
-        Files of rules or models.
-    table : Table, optional
-        A new table.
-    target : str, optional
-        Its column of classes.
-    confidence : float, default 0.95
-        Of the intervals, and 1 minus the risk that any rule is said to have changed by chance.
-
-    Returns
-    -------
-    Compared
-        Rule by rule, row by row, and the drift of each rule.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from clearmargin.recipes import compare_files
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ill.rules")
-    ...     _ = file.write_text("age >= 50 => yes")
-    ...     print(compare_files(str(file), str(file)))
-    1 old and 1 new rules: 1 in common, 0 changed, 0 gone, 0 new.
-    Proved: in every case the first rule that applies gives the same class in both, or none applies.
-    """
+    """Compare old rules or a model with new ones, and check the old rules on a new table."""
     if new is None and table is None:
         raise DataError(
             "there is nothing to compare with: name new rules or a new model, or a new table by data=FILE"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,29 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundPoints:
-    """Rules with points, learned from a table.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    model : RuleSVC
-        The machine over rules.
-    accuracy : float
-        The share of the rows on which it is right.
-    facts : dict
-        What is known of its training.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import find_points, make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> found = find_points(make_task(table, "ill", cv=None), max_rules=1)
-    >>> len(found.rules), found.accuracy
-    (1, 1.0)
-    """
+    """Rules with points, learned from a table."""
 
     task: Task
     model: RuleSVC
@@ -79,34 +56,7 @@ def find_points(
     progress: Progress = False,
     **options: Any,
 ) -> FoundPoints:
-    """Learn a few rules with whole-number points from a table.
-
-    Parameters
-    ----------
-    task : Task
-        The table; missing values are taken as they are, even where the task has filled them for others.
-    balanced : bool, default False
-        Whether all classes weigh the same.
-    progress : bool or "auto", default False
-        Whether a bar is shown.
-    **options
-        Parameters of `RuleSVC`.
-
-    Returns
-    -------
-    FoundPoints
-        Trained on all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import find_points, make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> print(find_points(make_task(table, "ill", cv=None), max_rules=1).weighted)
-    yes if the points of what holds sum to 0 or more (else no)
-      -1  age <= 43
-    """
+    """Learn a few rules with whole-number points from a table."""
     from clearmargin.points import RuleSVC
     from clearmargin.recipes.unseen import inner_folds
 
@@ -127,17 +77,6 @@ def find_points(
         "C": float(model.C_),
     }
     return FoundPoints(task, model, float((model.predict(rows) == task.y).mean()), facts)
-
-
-def card_as_points(card: Scorecard, fill: Mapping[str, Any] | None = None) -> Scorecard:
-    """Give a scorecard of filled rows with what its missing values count as."""
-    from clearmargin.points import Scorecard
-    from clearmargin.rules import RuleSet
-
-    known = {name: value for name, value in (fill or {}).items() if name in card.space.names}
-    space = card.space.with_fill(known) if known else card.space
-    rules = RuleSet(card.rules, space, card.classes)
-    return Scorecard(rules, card.weights, card.intercept, card.linear, card.threshold)
 
 
 def points_as_rules(weighted: Scorecard) -> str:

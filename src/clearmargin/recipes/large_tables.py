@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clearmargin.recipes.task import Task, as_text
-from clearmargin.rules import RuleScores, RuleSet, RuleStats
 from clearmargin.rules.rule import Label
 from clearmargin.rules.value import IntArray
 from clearmargin.tables.files import FileTable, ReadOptions
 from clearmargin.tables.scanned import ScannedTable, find_files, has_more_rows, in_files
 
 if TYPE_CHECKING:
-    from clearmargin.models.planes import Planes
-    from clearmargin.recipes.found_rules import FoundRules
     from clearmargin.tables.table_part import TablePart
 
 # Tables up to here are read whole.
@@ -89,32 +87,11 @@ def _columns(sample: TablePart, source: ScannedTable) -> dict[str, Any]:
     return columns
 
 
-def count_on_all(found: FoundRules, source: ScannedTable) -> FoundRules:
-    """Count the rules that were found on a sample of a large table on all of its rows."""
-    assert source.target is not None
-    rules, model = found.rules, found.model
-    common = (rules, model.estimator_, source.target, found.task.positive)
-    counts = source.select(model.estimator_.space.names).map(_count_part, common=common)
-    stats = zip(*(each.rules for each in counts), strict=True)
-    known = [replace(rule, stats=_sum(each)) for rule, each in zip(rules, stats, strict=True)]
-    model.rules_ = RuleSet(known, rules.space, rules.classes)
-    return replace(found, rules=model.rules_)
-
-
-def _count_part(
-    part: TablePart, rules: RuleSet, model: Planes, target: str, positive: Label | None
-) -> RuleScores:
-    """Count rules on the rows of a partition that have a class and all values that the model does not impute."""
-    known = ~part.is_missing(target)
-    for name, fill in zip(model.space.names, model.space.fill, strict=True):
-        known &= True if fill is not None else ~part.is_missing(name)
-    part = part.take(known)
-    label_of = {str(label): label for label in rules.classes}
-    other = next((label for label in rules.classes if label != positive), None)
-    labels = [label_of.get(as_text(v), other) for v in part.values(target).tolist()]
-    return rules.score(part.table(model.space.names), labels, model)
-
-
-def _sum(stats: Sequence[RuleStats]) -> RuleStats:
-    counts = [(s.rows, s.covered, s.correct or 0, s.agreed or 0) for s in stats]
-    return RuleStats(*(sum(each) for each in zip(*counts, strict=True)))
+def labels_of_part(
+    part: TablePart, target: str, classes: Sequence[Label], positive: Label | None
+) -> NDArray[Any]:
+    """Read the classes of the rows of a partition; where one class was set against all others, all others are one."""
+    label_of = {str(label): label for label in classes}
+    other = next((label for label in classes if label != positive), None)
+    found = [label_of.get(as_text(v), other) for v in part.values(target).tolist()]
+    return np.array(found, dtype=object)

@@ -16,25 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """The properties that set the top of a ranking apart from its bottom.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    contrast : RankContrast
-        The ranking and its properties.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import make_task, rank_rows
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> rank_rows(task, top=6, bottom=6, cv=None).to_dict()["top_rows"][:2]
-    [24, 23]
-    """
+    """The properties that set the top of a ranking apart from its bottom."""
 
     task: Task
     contrast: RankContrast
@@ -87,37 +69,7 @@ def rank_rows(
     max_size: int = 2,
     cv: int | str | None = "halves",
 ) -> Ranked:
-    """Rank the rows of a task by a support vector machine, and search for properties of its ends.
-
-    Parameters
-    ----------
-    task : Task
-        The table, of two classes; missing values may be kept.
-    top, bottom : float, "auto" or "cv", default 0.05
-        Sizes of the ends: shares below 1, or numbers of rows; "auto" and "cv" choose one size for both, see
-        `RankContrast`.
-    min_leverage : float, default 0.08
-        Minimum leverage of a property.
-    max_size : int, default 2
-        Maximum number of its conditions.
-    cv : int, "halves" or None, default "halves"
-        How rows are split to confirm properties on labels that were held out.
-
-    Returns
-    -------
-    Ranked
-        The properties.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import make_task, rank_rows
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> rank_rows(task, top=6, bottom=6, cv=None).properties[0]["property"]
-    'age < 30'
-    """
+    """Rank the rows of a task by a support vector machine, and search for properties of its ends."""
     from clearmargin.rankings import RankContrast
 
     task.require_two_classes("a ranking")

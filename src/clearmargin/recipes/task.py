@@ -32,41 +32,7 @@ _MAX_CLASSES = 20
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A table to learn from.
-
-    Parameters
-    ----------
-    table : FileTable
-        All of it, as it was read.
-    X : Table
-        The features: numbers, and texts that are categories. Its labels are the rows of the table, from 0.
-    y : ndarray
-        The classes; without a target those that a given model predicts.
-    target : str or None
-        The column of the classes; None where a model is only asked about rows.
-    positive : label or None
-        The class that scores speak for, where the user has one.
-    fill : dict, optional
-        What was put in the place of missing values, by feature.
-    given : Table, optional
-        The features with their missing values, where these were filled.
-    splitting : Splitting, optional
-        How the rows are split for figures on rows not seen in training.
-    levels : dict, optional
-        The categories of categorical features, where the rows are a part of a table that may have others.
-    notes : tuple of str
-        What was left out, and what was done.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> task.summary
-    't: 24 rows, 1 feature; ill: 12 no, 12 yes.'
-    """
+    """A table to learn from."""
 
     table: FileTable
     X: Table
@@ -125,11 +91,7 @@ class Task:
         )
 
     def value_order(self) -> IntArray | None:
-        """Give the rows in an order that depends on what they hold, however the table was sorted.
-
-        Equal rows of one class are interchangeable. None where rows are not split, and for rows of groups, since folds
-        of whole groups depend on the order of the groups.
-        """
+        """Give the rows in an order that depends on what they hold, however the table was sorted."""
         if self.splitting is None or self.splitting.groups is not None:
             return None
         from clearmargin.tables.row_order import value_keys
@@ -150,13 +112,7 @@ class Task:
         return replace(ordered, splitting=named)
 
     def folds(self) -> Folds:
-        """Split the rows by what they hold, however the table was sorted; rows of groups in their order.
-
-        Returns
-        -------
-        Folds
-            Positions of rows in the task.
-        """
+        """Split the rows by what they hold, however the table was sorted; rows of groups in their order."""
         order = self.value_order()
         assert self.splitting is not None
         if order is None or not isinstance(self.splitting.cv, int):
@@ -210,43 +166,9 @@ def make_task(
     groups: str | None = None,
     time: str | None = None,
     model: PlaneModel | None = None,
+    features: Sequence[str] | None = None,
 ) -> Task:
-    """Choose features, classes and rows of a table, and how rows are split for figures on unseen rows.
-
-    Parameters
-    ----------
-    table : FileTable
-        The whole table.
-    target : str or None
-        The column of the classes; None where a model is given that is only asked about rows.
-    positive : str, optional
-        The class of interest; of more than two classes, it against all others.
-    missing : {"error", "drop", "impute", "either", "keep"}, default "error"
-        What happens to rows with missing values; "either" leaves it to each method whether it fills them.
-    categories : sequence of str, optional
-        Columns that are categories, whatever they look like.
-    cv : int or None, default 5
-        Number of folds; None for no figure on unseen rows.
-    groups, time : str, optional
-        Columns that say how rows are split; they are no features.
-    model : PlaneModel, optional
-        A model that says which columns are needed, and what it puts in the place of missing values.
-
-    Returns
-    -------
-    Task
-        Ready to be learned from; `notes` say what was left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import make_task
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> task.to_dict()["classes"]
-    [{'class': 'no', 'rows': 12}, {'class': 'yes', 'rows': 12}]
-    """
+    """Choose features, classes and rows of a table, and how rows are split for figures on unseen rows."""
     notes: list[str] = []
     if target is None:
         return _rows_to_ask_about(table, model, missing, notes)
@@ -262,10 +184,12 @@ def make_task(
         )
     y, positive_label = read_classes(table, target, labelled, positive, notes)
     X = table.table.take(labelled) if len(y) < len(table) else table.table
-    if model is None:
+    if model is not None:
+        features = model.space.names
+    if features is None:
         X = _without_names_of_rows(X.select(names), categories, notes)
     else:
-        X = X.select(_needed(model, names, table))
+        X = X.select(_needed(features, names, table))
     filled, given = None, None
     if missing != "keep":
         lacking, filled = _missing_values(X, missing, table, notes, _imputed(model))
@@ -288,7 +212,7 @@ def _rows_to_ask_about(
             f"target: name the column of {table.name} that holds the classes; only a model that is given does "
             "without it"
         )
-    X = table.table.select(_needed(model, list(table.columns), table))
+    X = table.table.select(_needed(model.space.names, list(table.columns), table))
     filled, given = None, None
     if missing != "keep":
         lacking, filled = _missing_values(X, missing, table, notes, _imputed(model))
@@ -333,12 +257,12 @@ def _known_labels(table: FileTable, target: str, missing: str, notes: list[str])
     return ~is_missing
 
 
-def _needed(model: PlaneModel, features: Sequence[str], table: FileTable) -> list[str]:
-    for name in model.space.names:
+def _needed(wanted: Sequence[str], features: Sequence[str], table: FileTable) -> list[str]:
+    for name in wanted:
         if name not in features:
             hint = nearest_name(name, features)
             raise DataError(f"the model needs column {name!r}, which {table.name} lacks{hint}")
-    return list(model.space.names)
+    return list(wanted)
 
 
 def _without_names_of_rows(X: Table, categories: Sequence[str], notes: list[str]) -> Table:

@@ -22,25 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlaneOptions:
-    """How the default machine, a 1-norm support vector machine, is trained.
-
-    Parameters
-    ----------
-    nu : float, optional
-        Cost of errors; by default chosen by cross-validation.
-    max_features : int, optional
-        Maximum number of features of the plane, where nu is chosen; 8 by default.
-    balanced : bool, default False
-        Whether all classes weigh the same.
-    folds : int, optional
-        Number of folds by which nu is chosen; 10 by default.
-
-    Examples
-    --------
-    >>> from clearmargin.recipes import PlaneOptions
-    >>> PlaneOptions(nu=1.0)
-    PlaneOptions(nu=1.0, max_features=None, balanced=False, folds=None)
-    """
+    """How the default machine, a 1-norm support vector machine, is trained."""
 
     nu: float | None = None
     max_features: int | None = None
@@ -50,34 +32,7 @@ class PlaneOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A trained or loaded model, and how it does on the rows of its task.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    model : PlaneModel
-        The model.
-    accuracy : float or None
-        The share of the rows of the task on which it is right; None where their classes are not known.
-    retraining : Retraining, optional
-        How it is trained again on part of the rows; None for a model that was given.
-    notes : tuple of str
-        What the user should know.
-    seconds : float
-        Processor time that the training took, which does not depend on what else the machine has to do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, make_task, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> trained.to_dict()["model"]["accuracy"]
-    1.0
-    """
+    """A trained or loaded model, and how it does on the rows of its task."""
 
     task: Task
     model: PlaneModel
@@ -101,31 +56,7 @@ class Trained:
 
 
 def load_for_task(model: PlaneModel, task: Task) -> Trained:
-    """Take a model that was trained before for a task.
-
-    Parameters
-    ----------
-    model : PlaneModel
-        The model, which must know all classes of the table.
-    task : Task
-        Made for this model.
-
-    Returns
-    -------
-    Trained
-        Without a way to train it again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, load_for_task, make_task, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> load_for_task(trained.model, task).accuracy
-    1.0
-    """
+    """Take a model that was trained before for a task."""
     matched = match_model(model, task)
     return Trained(matched, model, matched.share_right(model.predict(matched.X)))
 
@@ -147,31 +78,7 @@ def positive_class(model: Planes) -> str | None:
 
 
 def train_plane(task: Task, options: PlaneOptions | None = None) -> Trained:
-    """Train a sparse plane on a task.
-
-    Parameters
-    ----------
-    task : Task
-        The table.
-    options : PlaneOptions, optional
-        How it is trained.
-
-    Returns
-    -------
-    Trained
-        With `notes` where no plane is better than a constant one; `judge_on_unseen_rows` tells how it does on other
-        rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, make_task, train_plane
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=None)
-    >>> train_plane(task, PlaneOptions(nu=1.0)).accuracy
-    1.0
-    """
+    """Train a sparse plane on a task."""
     chosen = options or PlaneOptions()
     start = process_time()
     pipeline = _fit(task, chosen)
@@ -203,32 +110,7 @@ def trained_on(
 
 
 def judge_on_unseen_rows(trained: Trained, *, progress: Progress = False) -> Trained:
-    """Judge a model on rows that it was not trained on: it is trained again in folds.
-
-    Parameters
-    ----------
-    trained : Trained
-        The model.
-    progress : bool or "auto", default False
-        Whether a bar is shown.
-
-    Returns
-    -------
-    Trained
-        The facts of its model hold the figures; `notes` say why where they are not known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clearmargin.recipes import PlaneOptions, judge_on_unseen_rows, make_task, train
-    >>> from clearmargin.tables.files import FileTable
-    >>> table = FileTable("t", {"age": np.arange(20, 68, 2), "ill": np.repeat(["no", "yes"], 12).astype(object)})
-    >>> task = make_task(table, "ill", cv=2)
-    >>> trained = train(task, plane=PlaneOptions(nu=1.0))
-    >>> judged = judge_on_unseen_rows(trained)
-    >>> judged.to_dict()["model"]["cross_validation"]
-    '2 stratified folds, whatever the order of the rows'
-    """
+    """Judge a model on rows that it was not trained on: it is trained again in folds."""
     if trained.retraining is None:
         return trained
     unseen, unknown = trained.retraining.judge(progress)

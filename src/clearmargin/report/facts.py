@@ -78,6 +78,12 @@ def _counts(m: int, rows: Any, correct: Any, agreed: Any) -> Facts:
     }
 
 
+def condition_facts(rules: RuleSet, table: FloatArray) -> list[list[Facts]]:
+    """Give the conditions of each rule, within the ranges of a table."""
+    phrases, limits = Phrases(rules.space), ranges(rules.space, table)
+    return [_conditions(rule, rules.space, phrases, limits) for rule in rules]
+
+
 def _conditions(rule: Rule, space: FeatureSpace, phrases: Phrases, limits: Ranges) -> list[Facts]:
     region = rule.region
     if not isinstance(region, Box):

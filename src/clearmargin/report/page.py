@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -17,30 +18,79 @@ from clearmargin.report.page_blocks import (
     Bullets,
     Card,
     Cell,
+    Chart,
     Code,
     Fold,
     Group,
     Mark,
     Para,
     Picture,
+    RuleTable,
+    Section,
     TableBlock,
+    Tiles,
 )
 from clearmargin.report.sections import make_sections
 from clearmargin.rules.file_writing import json_text, write_text_atomically
 from clearmargin.templates import render, visible
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
+_HIDDEN = re.compile(r"[^\x20-\x7e\n]")
 _START = re.compile(r"^([-+=>]|\d+[.)])")
 
 
-def make_markdown(summary: dict[str, Any]) -> str:
-    """Write a summary as Markdown; drawings are left out, their numbers are in the text."""
-    parts = [f"# {_text(summary['title'])}", _line(summary["about"])]
-    for section in make_sections(summary):
-        parts.append(f"## {_text(section.title)}")
-        for block in section.blocks:
-            parts += _block(block, 3)
-    return "\n\n".join(part for part in parts if part) + "\n"
+@dataclass(frozen=True, slots=True, repr=False)
+class Page:
+    """Sections under a title, to be written as HTML, Markdown or text, and the facts they were made of.
+
+    Parameters
+    ----------
+    title, about : str
+        What stands first.
+    sections : tuple of Section
+        What follows.
+    facts : dict
+        The same as plain data.
+    """
+
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    facts: dict[str, Any]
+
+    def to_markdown(self) -> str:
+        """Write the page as Markdown, with tables in the style of GitHub and without drawings."""
+        parts = [f"# {_text(self.title)}", _line(self.about)]
+        for section in self.sections:
+            parts += [f"## {_text(section.title)}"] if section.title else []
+            for block in section.blocks:
+                parts += _block(block, 3)
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def to_html(self) -> str:
+        """Write one HTML page with style and drawings in it; it loads nothing and runs nothing."""
+        from clearmargin import __version__
+
+        return render(
+            "page.html",
+            title=self.title,
+            about=self.about,
+            sections=self.sections,
+            version=__version__,
+        )
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the page to a file, whole or not at all; its suffix decides the form: .html, .md or .json."""
+        writers: dict[str, Callable[[], str]] = {
+            ".html": self.to_html,
+            ".htm": self.to_html,
+            ".md": self.to_markdown,
+            ".json": lambda: _HIDDEN.sub(_escape, json_text(self.facts)),
+        }
+        suffix = Path(path).suffix.lower()
+        if suffix not in writers:
+            raise InvalidValueError(f"{path}: the name of a report ends in .html, .md or .json")
+        return write_text_atomically(path, writers[suffix](), overwrite=overwrite)
 
 
 def _text(text: str) -> str:
@@ -77,6 +127,13 @@ def _block(block: Block, level: int) -> list[str]:
             made = [_table(block)]
         case Para():
             made = ["".join(map(_cell, block.parts))]
+        case RuleTable():
+            made = [_rule_table(block)]
+        case Tiles():
+            head = TableBlock("In short", ("figure", "what", "beside"), block.tiles)
+            made = [_table(head)]
+        case Chart():
+            made = [_line(block.text)]
         case Bullets():
             made = ["\n".join(f"- {_line(item)}" for item in block.items)]
         case _:
@@ -108,6 +165,15 @@ def _table(table: TableBlock) -> str:
     return f"{_line(table.caption)}:\n\n{body}"
 
 
+def _rule_table(rules: RuleTable) -> str:
+    rows = []
+    for row in rules.rows:
+        premise = " and ".join(f"{name} {text}" for name, (text, _) in row.conditions.items())
+        rows.append((row.number, premise or "otherwise", row.label, *row.counts))
+    numbers = frozenset(range(3, 3 + len(rules.heads)))
+    return _table(TableBlock(rules.caption, ("", "if", "then", *rules.heads), tuple(rows), numbers))
+
+
 def _card(card: Card, level: int) -> list[str]:
     parts = [f"{'#' * level} {_text(card.title)}"]
     facts = [_cell(mark) for mark in card.marks]
@@ -119,20 +185,6 @@ def _card(card: Card, level: int) -> list[str]:
     if card.exact:
         parts.append(_fence(card.exact))
     return parts
-
-
-def make_page(summary: dict[str, Any]) -> str:
-    """Write a summary as an HTML page."""
-    return render(
-        "page.html",
-        title=summary["title"],
-        about=summary["about"],
-        sections=make_sections(summary),
-        version=summary["reproduce"]["versions"]["clearmargin"],
-    )
-
-
-_HIDDEN = re.compile(r"[^\x20-\x7e\n]")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -173,13 +225,17 @@ class Report:
         """Write the summary as JSON; what cannot be seen is escaped."""
         return _HIDDEN.sub(_escape, json_text(self.summary))
 
+    def _page(self) -> Page:
+        summary = self.summary
+        return Page(summary["title"], summary["about"], tuple(make_sections(summary)), summary)
+
     def to_markdown(self) -> str:
         """Write the report as Markdown, with tables in the style of GitHub and without drawings."""
-        return make_markdown(self.summary)
+        return self._page().to_markdown()
 
     def to_html(self) -> str:
         """Write the report as one HTML page with style and drawings in it; it loads nothing and runs nothing."""
-        return make_page(self.summary)
+        return self._page().to_html()
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the report to a file, as a page (.html), Markdown (.md) or JSON (.json).
@@ -196,16 +252,7 @@ class Report:
         Path
             The file written, whole or not at all.
         """
-        writers = {
-            ".html": self.to_html,
-            ".htm": self.to_html,
-            ".md": self.to_markdown,
-            ".json": self.to_json,
-        }
-        suffix = Path(path).suffix.lower()
-        if suffix not in writers:
-            raise InvalidValueError(f"{path}: the name of a report ends in .html, .md or .json")
-        return write_text_atomically(path, writers[suffix](), overwrite=overwrite)
+        return self._page().save(path, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
         # In a frame of its own, neither the notebook's style nor the report's gets at the other.

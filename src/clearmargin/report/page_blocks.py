@@ -57,11 +57,12 @@ class Para:
 
     tag: ClassVar[str] = "paragraph"
     parts: tuple[Cell, ...]
+    style: str = ""
 
     @classmethod
-    def of(cls, *parts: Cell) -> Para:
-        """Make one of its parts."""
-        return cls(parts)
+    def of(cls, *parts: Cell, style: str = "") -> Para:
+        """Make one of its parts; the style is "", "quiet" or "warning"."""
+        return cls(parts, style)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,47 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
+class Tiles:
+    """The figures to see first: each with what it is and what to compare it with."""
+
+    tag: ClassVar[str] = "tiles"
+    tiles: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule as a row: a text and a picture by feature, then its class and what was counted."""
+
+    number: str
+    conditions: Mapping[str, tuple[str, Picture | None]]
+    label: str
+    style: int
+    counts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTable:
+    """Rules as rows of intervals, with a column for each feature; in a terminal as if-then lines."""
+
+    tag: ClassVar[str] = "rules"
+    caption: str
+    features: tuple[tuple[str, str, str], ...]
+    rows: tuple[RuleRow, ...]
+    heads: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Pictures with names, one below the other; `text` says what they show where nothing can be drawn."""
+
+    tag: ClassVar[str] = "chart"
+    caption: str
+    rows: tuple[tuple[str, Picture], ...]
+    text: str = ""
+    style: str = "beside"
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Blocks that are shown when asked for."""
 
@@ -133,4 +175,4 @@ class Section:
     blocks: tuple[Block, ...] = field(default=())
 
 
-Block = Para | Bullets | TableBlock | Card | Fold | Group | Code
+Block = Para | Bullets | TableBlock | RuleTable | Tiles | Chart | Card | Fold | Group | Code

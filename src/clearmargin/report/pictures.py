@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from clearmargin.language.words import number_text
@@ -111,3 +112,154 @@ def two_sided_bar(value: float, largest: float, label: str) -> Picture:
     start, kind = (middle, "mark c1") if value >= 0 else (middle - size, "mark c0")
     axis = _shape("line", x1=middle, x2=middle, y1=0, y2=_HEIGHT, class_="tick")
     return _bar(label, _span(start, start + size, kind), axis)
+
+
+# Charts: pictures as wide as there is room, whose places are in percent and whose letters keep their size.
+
+
+def wide_picture(height: int, label: str | None, *shapes: Shape) -> Picture:
+    """Make a picture that fills the width of its place."""
+    return Picture("", f"{height}", label, "wide", shapes)
+
+
+def _at(share: float) -> str:
+    return f"{100 * share:.2f}%"
+
+
+def _wide_bar(start: float, width: float, y: int, height: int, style: str) -> Shape:
+    return _shape(
+        "rect", x=_at(start), width=_at(max(width, 0.0)), y=y, height=height, rx=2, class_=style
+    )
+
+
+def _words(place: float, y: int, text: str, dx: int = 0, anchor: str = "start") -> Shape:
+    return _shape("text", text, x=_at(place), y=y, dx=dx, text_anchor=anchor)
+
+
+def shares_with_errors(
+    rows: list[tuple[str, float, float]], first: str = "c0"
+) -> tuple[tuple[str, Picture], ...]:
+    """Draw shares as dots with bars of two standard errors, the first in a colour of its own, above a common axis."""
+    low = max(0.0, min(value - 2 * error for _, value, error in rows) - 0.02)
+    high = min(1.0, max(value + 2 * error for _, value, error in rows) + 0.02)
+    unit = next(u for u in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if (high - low) / u <= 6)
+    ticks = [k * unit for k in range(math.ceil(low / unit - 1e-9), int(high / unit + 1e-9) + 1)]
+
+    def place(value: float) -> float:
+        return 0.04 + 0.92 * (min(max(value, low), high) - low) / ((high - low) or 1.0)
+
+    grid = [
+        _shape("line", x1=_at(place(t)), x2=_at(place(t)), y1=0, y2=26, class_="grid")
+        for t in ticks
+    ]
+    drawn = []
+    for k, (name, value, error) in enumerate(rows):
+        style = first if k == 0 else "c4"
+        ends = place(value - 2 * error), place(value + 2 * error)
+        shapes = [
+            *grid,
+            _wide_bar(ends[0], ends[1] - ends[0], 11, 4, f"{style} faint"),
+            _shape("circle", cx=_at(place(value)), cy=13, r=5.5, class_=style),
+        ]
+        drawn.append((name, wide_picture(26, None, *shapes)))
+    axis = [_words(place(t), 13, f"{100 * t:.0f} %", anchor="middle") for t in ticks]
+    return (*drawn, ("", wide_picture(18, None, *axis)))
+
+
+def stacked_bars(
+    rows: list[tuple[str, tuple[int, str], tuple[int, str]]],
+) -> tuple[tuple[str, Picture], ...]:
+    """Draw bars of two parts, with their words below."""
+    drawn = []
+    for name, (size, words), (rest, others) in rows:
+        share = size / (size + rest) if size + rest else 0.0
+        shapes = [
+            _wide_bar(0.0, share, 0, 18, "c0"),
+            _wide_bar(share, 1 - share, 0, 18, "hollow"),
+            _words(0.0, 33, words),
+            _words(1.0, 33, others, anchor="end"),
+        ]
+        drawn.append((name, wide_picture(38, None, *shapes)))
+    return tuple(drawn)
+
+
+def signed_bars(rows: list[tuple[str, float, str, int]]) -> tuple[tuple[str, Picture], ...]:
+    """Draw numbers of either sign as bars from a common line: name, number, its text, style."""
+    top = max(0.0, *(value for _, value, _, _ in rows))
+    bottom = min(0.0, *(value for _, value, _, _ in rows))
+    span = (top - bottom) or 1.0
+    zero = 0.09 - 0.82 * bottom / span
+    drawn = []
+    for name, value, text, style in rows:
+        size = 0.82 * abs(value) / span
+        start = zero if value >= 0 else zero - size
+        words = (
+            _words(zero + size, 17, text, 5)
+            if value >= 0
+            else _words(zero - size, 17, text, -5, "end")
+        )
+        line = _shape("line", x1=_at(zero), x2=_at(zero), y1=0, y2=24, class_="grid")
+        bar = _wide_bar(start, size, 4, 16, f"c{style % STYLES}")
+        drawn.append((name, wide_picture(24, None, line, bar, words)))
+    return tuple(drawn)
+
+
+def two_shares(
+    rows: list[tuple[str, float, float]], heads: tuple[str, str]
+) -> tuple[tuple[str, Picture], ...]:
+    """Draw two shares of each name side by side, below their heads."""
+    above = wide_picture(18, None, _words(0.0, 13, heads[0]), _words(0.52, 13, heads[1]))
+    drawn = [("", above)]
+    for name, *shares in rows:
+        shapes = []
+        for start, share, style in zip((0.0, 0.52), shares, ("c0", "c1"), strict=True):
+            shapes.append(_wide_bar(start, 0.36 * share, 4, 15, style))
+            shapes.append(_words(start + 0.36 * share, 16, f"{100 * share:.0f} %", 5))
+        drawn.append((name, wide_picture(24, None, *shapes)))
+    return tuple(drawn)
+
+
+def boxes_over_rows(
+    points: list[tuple[float, float, int]],
+    boxes: list[tuple[tuple[float, float, float, float], int]],
+    names: tuple[str, str],
+    label: str,
+) -> Picture:
+    """Draw rows of two features as dots over the boxes of rules (left, bottom, right, top), those of style 0 larger."""
+    width, height, edge = 640, 360, 30
+    across, up = ([point[k] for point in points] for k in (0, 1))
+    left, right, bottom, top = min(across), max(across), min(up), max(up)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        x, y = min(max(x, left), right), min(max(y, bottom), top)
+        return (
+            edge + (width - edge - 8) * (x - left) / ((right - left) or 1.0),
+            height - edge - (height - edge - 8) * (y - bottom) / ((top - bottom) or 1.0),
+        )
+
+    shapes = []
+    for (x0, y0, x1, y1), style in boxes:
+        (a, b), (c, d) = place(x0, y0), place(x1, y1)
+        area = f"c{style % STYLES} area"
+        shapes.append(
+            _shape(
+                "rect",
+                x=f"{a:.1f}",
+                y=f"{d:.1f}",
+                width=f"{c - a:.1f}",
+                height=f"{b - d:.1f}",
+                class_=area,
+            )
+        )
+    for x, y, style in points:
+        a, b = place(x, y)
+        size = 3.8 if style == 0 else 2.2
+        shapes.append(
+            _shape("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=size, class_=f"c{style % STYLES}")
+        )
+    shapes.append(_shape("text", names[0], x=width / 2, y=height - 6, text_anchor="middle"))
+    turned = f"rotate(-90 12 {height / 2:g})"
+    shapes.append(
+        _shape("text", names[1], x=12, y=height / 2, text_anchor="middle", transform=turned)
+    )
+    return Picture(f"{width}", f"{height}", label, "map", tuple(shapes))

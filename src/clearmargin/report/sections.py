@@ -59,31 +59,6 @@ def proof_mark(proof: str | None) -> Mark:
     return Mark("○ observed", "observed") if proof == "observed" else Mark("– not checked")
 
 
-def choice_section(summary: Summary) -> Section | None:
-    """Return how the method was chosen among others by cross-validation, beside plain support vector machines."""
-    facts = summary.get("choice")
-    if facts is None:
-        return None
-    titles = {
-        entry["method"]: f"plain SVM ({entry['method']})" for entry in facts["plain"]["methods"]
-    }
-    titles |= facts["titles"]
-    methods = [*facts["methods"], *facts["plain"]["methods"]]
-    figure = {entry["method"]: 100 * entry["unseen"] for entry in methods}
-    rows = tuple(
-        (titles[name], f"{figure[name] - figure[facts['chosen']]:+.1f}") for name in figure
-    )
-    what = "balanced accuracy" if facts["scoring"] == "balanced_accuracy" else "right"
-    text = (
-        f"Every method was trained anew in {facts['cross_validation']}, without the rows it is judged on. The best of "
-        "several figures is too high by its choice, so that only differences are given here; what is quoted above is "
-        "that of choosing and training, where in each fold the method counts that was best in the other folds."
-    )
-    header = ("method", f"{what}, points beside {titles[facts['chosen']]}")
-    table = TableBlock("Methods on unseen rows", header, rows, frozenset({1}))
-    return Section("choice", "Why this form", (Para.of(text), table))
-
-
 def rule_section(summary: Summary) -> Section | None:
     """Return the rules, class by class."""
     facts = summary["rules"]
@@ -271,8 +246,8 @@ def validation_section(summary: Summary) -> Section | None:
     if not facts["done"]:
         text = f"There is no cross-validation: {facts['why']}. The other figures are on the cases given."
         return Section("validation", title, (Para.of(text),))
-    are_points, is_chosen = summary.get("points") is not None, summary.get("choice") is not None
-    shown = _POINT_FIGURES if are_points or is_chosen else _FIGURES
+    are_points = summary.get("points") is not None
+    shown = _POINT_FIGURES if are_points else _FIGURES
     rows = [_figure_row(name, facts["figures"][key], among) for key, name, among in shown]
     area = _figure_row("area under the ROC curve (AUC)", facts["auc"], "")
     rows = [*_rare_rows(facts["unseen"], area), *rows]
@@ -284,18 +259,15 @@ def validation_section(summary: Summary) -> Section | None:
     share = share_text(common["part"], common["whole"])
     rows.append((name, share, "–", f"{common['part']:,} of {common['whole']:,} cases"))
     scored = (
-        "the score of the method that counts in its fold"
-        if is_chosen
-        else "its points"
+        "its points"
         if are_points
         else "the share of right training cases under the rule that covers it"
     )
-    made = "the method was chosen and the model" if is_chosen else "the model and its rules were"
     how = (
-        f"Measured by cross-validation: {facts['folds']} {facts['how']}. In each fold {made} made without the cases "
-        "they are judged on. The standard error holds for other cases and for models of other cases; it is in "
-        f"percentage points for shares. A case scores by {scored}; the area under the ROC curve of these scores within "
-        "folds (AUC) is 0.5 by chance."
+        f"Measured by cross-validation: {facts['folds']} {facts['how']}. In each fold the model and its rules were "
+        "made without the cases they are tested on. The standard error holds for other cases and for models of other "
+        f"cases; it is in percentage points for shares. A case scores by {scored}; the area under the ROC "
+        "curve of these scores within folds (AUC) is 0.5 by chance."
     )
     if facts["note"]:
         how = (
@@ -741,18 +713,14 @@ def _unseen(summary: Summary) -> list[str]:
     phrases = []
     check = summary["validation"]
     if check["done"]:
-        # Of what was chosen for a page, it is said with the choice.
-        if summary.get("choice") is None:
-            figure, common = check["figures"]["accuracy"], check["most_common_class"]
-            right = error_text(
-                share_text(figure["part"], figure["whole"]), figure["standard_error"]
-            )
-            phrases += rare_sentences(check)
-            phrases.append(
-                f"On cases not seen in training, {right} of the answers are right, in cross-validation "
-                f"({check['folds']} {check['how']}); always saying {plain(common['class'])} would be right on "
-                f"{share_text(common['part'], common['whole'])}."
-            )
+        figure, common = check["figures"]["accuracy"], check["most_common_class"]
+        right = error_text(share_text(figure["part"], figure["whole"]), figure["standard_error"])
+        phrases += rare_sentences(check)
+        phrases.append(
+            f"On cases not seen in training, {right} of the answers are right, in cross-validation "
+            f"({check['folds']} {check['how']}); always saying {plain(common['class'])} would be right on "
+            f"{share_text(common['part'], common['whole'])}."
+        )
         if check["note"]:
             phrases.append(f"{check['note']}, which may make this figure too high.")
     else:
@@ -843,7 +811,6 @@ def make_sections(summary: Summary) -> tuple[Section, ...]:
     """Arrange a summary for reading."""
     made = [
         Section("learned", "In short", (Bullets(tuple(summary["learned"])),)),
-        choice_section(summary),
         rule_section(summary),
         *_card_sections(summary),
         feature_section(summary),

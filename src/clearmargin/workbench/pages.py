@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from clearmargin.datasets.by_name import DATASETS
 from clearmargin.exceptions import ClearmarginError, DataError, InvalidValueError
 from clearmargin.language import read_rule_text
 from clearmargin.language.printer import format_number, format_rule
 from clearmargin.language.prose import plain
 from clearmargin.points.scorecard import Scorecard
-from clearmargin.recipes.demonstration import DATASETS
 from clearmargin.rules import Box, Interval, Rule
 from clearmargin.templates import render
 from clearmargin.workbench.bench import EXAM, Bench, Version

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from clearmargin.advice import AdviceChecker
 from clearmargin.exceptions import DataError, InvalidValueError
 from clearmargin.language.words import counted, listed
-from clearmargin.recipes import Task, make_task
+from clearmargin.recipes.task import Task, make_task
 from clearmargin.rules import FeatureSpace
 from clearmargin.rules.file_writing import writing_to
 from clearmargin.rules.rule import Label, as_label

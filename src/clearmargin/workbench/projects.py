@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from clearmargin.datasets.by_name import dataset_csv, load_dataset
 from clearmargin.exceptions import ClearmarginError, DataError, FileInTheWayError
-from clearmargin.recipes.demonstration import dataset_csv, load_dataset
 from clearmargin.tables.files import FileTable
 from clearmargin.workbench.bench import Bench, open_bench
 from clearmargin.workbench.history import History

@@ -13,7 +13,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -28,13 +28,13 @@ from clearmargin.models.planes import Planes
 from clearmargin.points.document import (
     is_scorecard_document,
     read_scorecard,
-    write_scorecard,
 )
 from clearmargin.points.saving import read_rule_svc, write_rule_svc
 from clearmargin.points.scorecard import Scorecard
-from clearmargin.recipes import PlaneOptions, Task, find_points, score_table, train_plane
 from clearmargin.recipes.advised import fit_with_rules
-from clearmargin.recipes.found_points import card_as_points
+from clearmargin.recipes.found_points import find_points
+from clearmargin.recipes.task import Task
+from clearmargin.recipes.trained_models import PlaneOptions, train_plane
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import Table
@@ -43,7 +43,8 @@ from clearmargin.workbench.settings import MachineSettings
 
 # Costs where none are set: those of AdviceSVC.
 _COSTS = (1.0, 30.0)
-_MAX_CUTS, _MAX_RULES = 20, 15
+_MAX_RULES = 15
+_CARD: dict[str, Any] = {"max_rules": 20, "max_conditions": 1}
 _MOST_FOLDS = 5
 _THREADS = max(1, min(_MOST_FOLDS, os.cpu_count() or 1))
 Costs = tuple[float, float]
@@ -204,7 +205,7 @@ def _columns(
     found = find_points(
         task,
         balanced=settings.balanced,
-        max_rules=max(_MAX_RULES, len(rules)),
+        **(_CARD if settings.machine == "card" else {"max_rules": max(_MAX_RULES, len(rules))}),
         **given,
     )
     outcome: tuple[dict[str, Any], ...] = ()
@@ -213,22 +214,12 @@ def _columns(
     return _Made(found.model, write_rule_svc(found.model, found.facts), outcome)
 
 
-def _card(
-    opened: OpenTask, task: Task, rules: RuleSet, settings: MachineSettings, costs: Costs | None
-) -> _Made:
-    """Train a scorecard."""
-    alone = replace(task, splitting=None)
-    scored = score_table(alone, max_cuts=_MAX_CUTS, balanced=settings.balanced)
-    points = card_as_points(scored.card, task.fill)
-    return _Made(points, write_scorecard(points))
-
-
 _MAKERS: dict[str, Callable[[OpenTask, Task, RuleSet, MachineSettings, Costs | None], _Made]] = {
     "constraints": _advised,
     "columns": _columns,
     "plane": _plane,
     "points": _columns,
-    "card": _card,
+    "card": _columns,
 }
 
 

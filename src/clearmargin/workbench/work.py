@@ -19,11 +19,12 @@ from clearmargin import progress
 from clearmargin.exceptions import ClearmarginWarning, DataError
 from clearmargin.language.printer import format_rule
 from clearmargin.language.prose import plain
-from clearmargin.recipes import rank_rows
 from clearmargin.recipes.advised import fit_with_rules
-from clearmargin.recipes.found_rules import find_rules, make_report
-from clearmargin.recipes.trained_models import trained_on
+from clearmargin.recipes.found_rules import report_splitting
+from clearmargin.recipes.ranked import rank_rows
+from clearmargin.recipes.unseen import Retraining
 from clearmargin.rules import RuleSet
+from clearmargin.rules.value import IntArray
 from clearmargin.workbench.bench import open_table
 from clearmargin.workbench.bound_suggestions import suggest_bounds
 from clearmargin.workbench.history import History, Revision
@@ -290,6 +291,7 @@ def _contrast(work: _Work) -> dict[str, Any]:
 
 def _report(work: _Work) -> dict[str, Any]:
     """Make the report on the machine and its rules, as one page of HTML."""
+    from clearmargin.plane_rules import RuleExtractor
     from clearmargin.report import report
 
     machine, opened = work.machine, work.opened
@@ -302,9 +304,15 @@ def _report(work: _Work) -> dict[str, Any]:
         # Costs are chosen anew without the rows that are judged, as in `cross_validate`.
         return train_machine(alone, work.rules, work.settings).model
 
-    trained = trained_on(opened.task, machine.model, again, (), time.process_time())
-    found = find_rules(trained)
-    return {"report": {"html": make_report(trained, found).to_html()}}
+    def extract(rows: IntArray, model: Any) -> Any:
+        part = opened.task.part(rows)
+        return RuleExtractor(model, progress=False).fit(part.X, part.y)
+
+    task = opened.task
+    extractor = RuleExtractor(machine.model, progress=False).fit(task.X, task.y)
+    refit = Retraining.of_task(task, again).refit(extract)
+    made = report(extractor, task.X, task.y, **report_splitting(task), refit=refit)
+    return {"report": {"html": made.to_html()}}
 
 
 KINDS: dict[str, Callable[[_Work], dict[str, Any]]] = {
