@@ -46,7 +46,7 @@ SEED = 20261119
 FAULTS = 500
 MODULES = """
 rules/box rules/interval rules/domain rules/arithmetic language/parser language/printer plane_rules/search
-plane_rules/proof plane_rules/coverage_corner plane_rules/volume_corner lp_svm/program lp_svm/sifting points/rule_svc
+plane_rules/proof plane_rules/corners lp_svm/program lp_svm/sifting points/rule_svc
 points/logistic points/choice points/engine advice/advice_svm advice/verdict advice/refine kernel_rules/bounds
 kernel_rules/box_search rankings/significance cases/recourse_program rule_base/leverage_search
 """.split()  # noqa: SIM905

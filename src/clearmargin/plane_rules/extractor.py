@@ -115,7 +115,7 @@ class RuleExtractor(ModelRules):
         The plane over the encoded columns, for two classes; positive for `classes_[1]`. With `max_features`, the
         distilled one.
     surface_ : Surface
-        Planes, regions and encoding, of what the rules are proved of.
+        The margins of each class over the others, as functions of the features: what the rules are proved of.
     distillation_ : Distillation or None
         The plane that stands in for the model, and how often it agrees with the model; None where rules are those of
         the model itself.

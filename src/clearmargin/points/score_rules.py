@@ -151,7 +151,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         With `certify=True`: the plane that stands in for the model, and how often the two agree; None where the card
         is that of the model itself.
     surface_ : Surface
-        With `certify=True`: the plane that the card is proved of, and the encoding of the table.
+        With `certify=True`: the margin of the second class, which the card is proved of.
     rounding_loss_ : float
         With `certify=True`: the share of the rows that whole points do not prove, and exact numbers would.
     space_ : FeatureSpace

@@ -29,8 +29,18 @@ Ends = tuple[BoolArray, BoolArray]
 
 
 def simplify_box(box: Box, columns: FeatureSpace, points: FloatArray, needed: Ends) -> Box:
-    """Make a box easier to read without losing a point or its soundness."""
-    return without_idle_ends(shorten_bounds(box, columns, points), columns, needed)
+    """Make a box easier to read without losing a point or its soundness: few digits, no bound that no proof needs."""
+    box = shorten_bounds(box, columns, points)
+    # An open bound at the end excludes the end itself and may keep two boxes apart.
+    at_low = (box.lower < columns.lower) | ((box.lower == columns.lower) & box.lower_closed)
+    at_high = (box.upper > columns.upper) | ((box.upper == columns.upper) & box.upper_closed)
+    return Box(
+        np.where(at_low & ~needed[0], -math.inf, box.lower),
+        np.where(at_high & ~needed[1], math.inf, box.upper),
+        box.lower_closed,
+        box.upper_closed,
+        box.sets,
+    )
 
 
 def shorten_bounds(box: Box, columns: FeatureSpace, points: FloatArray) -> Box:
@@ -79,20 +89,6 @@ def _fewest_decimals(
         if fits(candidate):
             return candidate
     return x
-
-
-def without_idle_ends(box: Box, columns: FeatureSpace, needed: Ends) -> Box:
-    """Leave out bounds at the ends of the domain that no proof needs."""
-    # An open bound at the end excludes the end itself and may keep two boxes apart.
-    at_low = (box.lower < columns.lower) | ((box.lower == columns.lower) & box.lower_closed)
-    at_high = (box.upper > columns.upper) | ((box.upper == columns.upper) & box.upper_closed)
-    return Box(
-        np.where(at_low & ~needed[0], -math.inf, box.lower),
-        np.where(at_high & ~needed[1], math.inf, box.upper),
-        box.lower_closed,
-        box.upper_closed,
-        box.sets,
-    )
 
 
 def merge_neighbours(boxes: Sequence[Box], columns: FeatureSpace) -> list[Box]:
