@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
-from clearmargin import AdviceSVC, check_advice
+from clearmargin import AdviceSVC, RuleSet, check_advice
 from clearmargin.datasets import load_pima
 from clearmargin.exceptions import ClearmarginWarning, DataError
+from clearmargin.tables.row_order import hashed_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:the advice deserves a look")
 
@@ -124,3 +125,14 @@ def test_a_table_of_thousands_of_columns_takes_advice_in_seconds():
     model = AdviceSVC("x0 > 1 => True").fit(X, y)
     assert process_time() - start < 15
     assert set(np.argsort(-np.abs(model.coef_[0]))[:2]) == {0, 1}
+
+
+def test_of_many_cases_some_that_had_no_part_in_refining_a_rule_judge_it():
+    X, y = patients(draw=3, n_rows=400)
+    model = AdviceSVC(POSTER, refine="translate", nu=0.1).fit(X, y)
+    unseen = hashed_rows(X.to_numpy(float)) % np.uint64(3) == 0
+    for row in (row for row in model.outcome_ if row.verdict == "refined"):
+        pair = RuleSet([row.before, row.after], model.advice_.space, model.classes_)
+        right = [(y[rows & unseen] == row.after.label) for rows in pair.covers(X).T]
+        assert len(right[0]) < 10 or right[1].mean() > right[0].mean()
+    assert "refined" in model.outcome_.verdicts

@@ -187,6 +187,11 @@ class Cases:
         lower, upper = space.lower[feature], space.upper[feature]
         return np.where(number, lower, 0.0), np.where(number, upper, 1.0)
 
+    def take(self, rows: BoolArray) -> Cases:
+        """Select rows by a mask."""
+        values, points = self.values[rows], self.points[rows]
+        return replace(self, values=values, points=points, y=self.y[rows], weight=self.weight[rows])
+
     def merged(self, n_rows: int) -> Cases:
         """Return at most so many rows, drawn by their values, with equal ones as one, in an order of their values."""
         rows = sample_classes(self.points, (self.y > 0).astype(np.intp), n_rows)

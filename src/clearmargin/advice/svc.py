@@ -55,7 +55,8 @@ class AdviceSVC(PlaneClassifier):
         How premises are refined: not at all; bounds shift (RRSVM); bounds shift and turn, by alternating linear
         programs or by cone programs (arkSVM). Of a move the whole, 3/4, 1/2 or 1/4 is taken: as much as keeps half of
         the cases that the rule covers and makes it right on a larger share of them, and on at least half; if nothing
-        does, the rule stays as written, and `outcome_` says so.
+        does, the rule stays as written, and `outcome_` says so. From 150 cases on, a third of them has no part in
+        refining a rule and judges it, where it covers ten of these.
     where : {"cases", "everywhere"}, default "cases"
         Where a rule has to hold: on average over cases that could exist in its premise, as far as the training cases
         bear the rule out (its trust); or, as published (Fung, Mangasarian and Shavlik; Kunapuli, Maclin and Shavlik),
