@@ -217,11 +217,8 @@ def read_cases(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Cas
     classes = np.unique(labels)
     rows = np.flatnonzero(weight > 0)
     used = table if len(rows) == len(labels) else table.take(rows)
-    by_position = not table.is_frame and isinstance(advice, RuleSet)
-    if by_position and len(advice.space) == len(table.names):
-        encoding = filling_encoding(used, advice.space.names)
-    else:
-        encoding = filling_encoding(used)
+    own = advice.space.names if isinstance(advice, RuleSet) and not table.is_frame else ()
+    encoding = filling_encoding(used, own if len(own) == len(table.names) else None)
     values = encoding.read(table)
     check_finite(values, estimator, X)
     check_extremes(values, estimator, X)

@@ -207,8 +207,8 @@ def _refine(
     F, f = found.F.copy(), found.f.copy()
     for k, rule in enumerate(rules):
         own = (premises.rule == k) & premises.numeric_rows
-        has_enough = _counts(unseen, rule.given, rule.sign)[0] >= _FEW_COVERED
-        judged = unseen if has_enough else case
+        n_unseen = _counts(unseen, rule.given, rule.sign)[0]
+        judged = unseen if n_unseen >= _FEW_COVERED else case
         share = _settle(case, judged, frame, rule, F[own], f[own], published=published)
         F[own] *= share
         f[own] *= share

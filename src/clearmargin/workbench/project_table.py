@@ -254,16 +254,6 @@ def _as_categories(values: NDArray[Any]) -> NDArray[Any]:
     return np.array(texts, dtype=object)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FoldTables:
-    """The tables of a fold; what is missing is filled from its training rows alone."""
-
-    train: Table
-    test: Table
-    labels: NDArray[Any]
-    positions: IntArray
-
-
 @dataclass(frozen=True, eq=False)
 class OpenTask:
     """What is learned from the open rows of a project."""
@@ -349,16 +339,10 @@ class OpenTask:
         return self.task.folds()
 
     @cached_property
-    def fold_tables(self) -> tuple[FoldTables, ...]:
-        """The tables of the folds, read once for many trainings."""
-        return tuple(self._fold_tables(train, test) for train, test in self.folds.pairs)
-
-    def _fold_tables(self, train: IntArray, test: IntArray) -> FoldTables:
-        part = self.task.part(train)
-        # Texts of one type are looked at as a whole, where objects are looked at one by one.
-        is_text = all(isinstance(label, str) for label in self.classes)
-        labels = part.y.astype(str) if is_text else part.y
-        return FoldTables(part.X, self.rows_beside(part, test), labels, test)
+    def fold_tables(self) -> tuple[tuple[Task, Table, IntArray], ...]:
+        """Of each fold the task of its training rows, and the rows to predict, filled from these, with positions."""
+        parts = ((self.task.part(train), test) for train, test in self.folds.pairs)
+        return tuple((part, self.rows_beside(part, test), test) for part, test in parts)
 
     def rows_beside(self, part: Task, rows: IntArray) -> Table:
         """Give rows without gaps, filled with what is typical of another part of the task."""

@@ -38,7 +38,7 @@ from clearmargin.recipes.trained_models import PlaneOptions, train_plane
 from clearmargin.rules import RuleSet
 from clearmargin.rules.value import FloatArray, IntArray
 from clearmargin.tables.table import Table
-from clearmargin.workbench.project_table import FoldTables, OpenTask
+from clearmargin.workbench.project_table import OpenTask
 from clearmargin.workbench.settings import MachineSettings
 
 # Costs where none are set: those of AdviceSVC.
@@ -274,16 +274,16 @@ def quick_codes(
     codes: IntArray = np.zeros(len(opened.task.y), dtype=np.intp)
     given = _given_costs(settings)
 
-    def predict(k: int, fold: FoldTables) -> IntArray:
+    def predict(k: int, part: Task, rows: Table) -> IntArray:
         lam, mu = given or (costs[k] if k < len(costs) else _COSTS)
-        svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu)
-        svm.fit(fold.train, fold.labels)
-        return opened.encode(svm.predict(fold.test))
+        svm = AdviceSVC(rules if len(rules) else None, lam=lam, mu=mu).fit(part.X, part.y)
+        return opened.encode(svm.predict(rows))
 
-    folds = opened.fold_tables
+    parts, tables, positions = zip(*opened.fold_tables, strict=True)
     with warnings.catch_warnings(), ThreadPoolExecutor(_THREADS) as threads:
         warnings.simplefilter("ignore", ClearmarginWarning)
         # The solver lets other threads work meanwhile.
-        for fold, found in zip(folds, threads.map(predict, range(len(folds)), folds), strict=True):
-            codes[fold.positions] = found
+        found = threads.map(predict, range(len(parts)), parts, tables)
+        for rows, each in zip(positions, found, strict=True):
+            codes[rows] = each
     return codes
