@@ -264,6 +264,13 @@ def test_certify_of_a_machine_that_is_zero_everywhere_proves_neither_class():
         assert {certify(zero, Box([0, 0], [1, 1]), k).status for k in (0, 1)} == {"unknown"}
 
 
+def test_certify_of_a_plane_proves_nothing_of_the_largest_boxes():
+    plane = given_machine("linear", [[1.0, 2.0], [-1.0, 0.5]], [1.0, 0.5], 0.25)
+    ends = np.full(2, 1.7e308)
+    for label in (0, 1):
+        assert certify(plane, Box(-ends, ends), label, budget=200).status != "proved"
+
+
 def test_certify_open_and_infinite_sides():
     model = SVC(gamma=1.0, C=10.0).fit([[0.0], [1.0], [3.0], [4.0]], ["near", "near", "far", "far"])
     for lower_closed, label in product((True, False), ("near", "far")):
