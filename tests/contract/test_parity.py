@@ -52,7 +52,7 @@ def fitted(estimator: Any, *rows: Any) -> Any:
 
 def learned(estimator: Any) -> dict[str, str]:
     """All that was learned, but for the seconds of each step; numbers of planes to nine digits."""
-    skipped = ("trace_", "estimator_", "scores_", "gap_", "hyperplane_")
+    skipped = ("trace_", "estimator_", "scores_", "gap_", "hyperplane_", "table_")
     return {
         name: repr(np.asarray(value).round(9).tolist())
         if name in ("coef_", "intercept_", "objective_")
