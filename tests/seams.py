@@ -3,8 +3,23 @@
 A seam takes arrays or values and gives arrays or values. Each says why no public call can stand in for it.
 """
 
+# What a card with proof columns says where it proves nothing: the class that its model gives is an argument here.
+from clearmargin.points.explanation import explain_points
+
 # The project file of the workbench: its hash chain, its lock and its writes are promises that no page shows.
 from clearmargin.workbench.project_file import ProjectFile
+
+# What the editor of the workbench asks for at each key: the words that may come next, and a text with another bound.
+from clearmargin.workbench.rule_editing import complete, edit_bound
+
+__all__ = [
+    "ProjectFile",
+    "complete",
+    "edit_bound",
+    "explain_points",
+    "make_app",
+    "refined_premises",
+]
 
 
 # The application of the workbench: a server in the process of the tests, where the command starts one of its own.

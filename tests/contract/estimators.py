@@ -21,7 +21,6 @@ CHECKED: tuple[Any, ...] = (
     cm.RuleExtractor(LinearSVC(), max_features=1),
     cm.RuleSVC(max_rules=3, cv=2),
     cm.ScoreRules(cm.LPSVC(), n_generated=50, certify=True),
-    cm.ScoreRules(SVC(random_state=0), n_generated=50),
     cm.SupportVectorRules(SVC(random_state=0)),
     cm.SurrogateRules(SVC(random_state=0), n_generated=100, fallback="estimator"),
     cm.SVMTreeClassifier(C=1.0, max_layers=3),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.seams import complete, edit_bound
 
 from clearmargin import Box, FeatureSpace, parse_rules
 from clearmargin.exceptions import InvalidValueError
 from clearmargin.language import read_rule_text
-from clearmargin.workbench.rule_editing import complete, edit_bound
 
 SPACE = FeatureSpace(["age", "cell size", "colour"], [0, -np.inf, -np.inf], [100, np.inf, np.inf],
     categories={"colour": ["red", "dark blue"]}, units={"age": "years"})  # fmt: skip

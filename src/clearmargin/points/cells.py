@@ -91,7 +91,24 @@ def cut_into_cells(
 
 @dataclass(frozen=True, slots=True)
 class CardLine:
-    """A cell of a feature, with its points; with proof columns, what it adds at least and at most."""
+    """A cell of a feature, with its points; with proof columns, what it adds at least and at most.
+
+    Parameters
+    ----------
+    name : str
+        The feature.
+    text : str
+        Where the cell is, without the name of the feature.
+    points : float
+        What it adds.
+    proof : pair of int, optional
+        What it adds at least and at most.
+
+    Examples
+    --------
+    >>> CardLine("age", "<= 40", 3.0).values()
+    (3.0,)
+    """
 
     name: str
     text: str

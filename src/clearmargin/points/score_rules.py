@@ -540,10 +540,7 @@ class ScoreRules(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: i
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.classifier_tags.multi_class = False
-        if not self.certify:
-            # A missing value is no row of a condition, and a model that does not impute it is not asked.
-            tags.input_tags.allow_nan = True
-        elif self.estimator is not None:
+        if self.estimator is not None:
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 

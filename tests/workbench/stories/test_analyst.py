@@ -24,7 +24,7 @@ from tests.workbench.stories.conftest import (
 
 from clearmargin.rules import RuleSet
 
-RULES_OF_THUMB = "bad_payer: late >= 4 => default\nrich: income >= 7000 => paid\n"
+RULES_OF_THUMB = "bad_payer: late >= 3 => default\nrich: income >= 6000 => paid\n"
 RATIO = r"debt_ratio >= [\d.]+"
 
 
