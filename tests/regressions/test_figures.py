@@ -44,7 +44,7 @@ def test_a_rare_class_that_can_be_told_is_not_said_to_be_noise(page):
 
 
 def test_on_noise_with_a_rare_class_no_figure_is_without_error(page):
-    told = page(failures(150, 0.1, signal=0.0))
+    told = page(failures(120, 0.1, signal=0.0))
     known, rare = told["models"][0], told["classes"][0]
     error = known["balanced_accuracy"]["standard_error"]
     assert error > 0.03
@@ -63,17 +63,13 @@ def test_a_report_on_any_model_tells_first_how_a_rare_class_is_found():
 
 def test_a_page_has_one_figure_on_unseen_rows_and_not_the_best_of_several(ask, tmp_path):
     table, out = tmp_path / "t.csv", tmp_path / "page.html"
-    for seed in (2, 6, 4, 7):  # until the best of the methods is not the figure of the page
-        failures(200, 0.4, seed=seed).to_csv(table, index=False)
-        words = (str(table), "--target", "failure", "--as", "auto", "--report", str(out), "--force")
-        told = ask("rules", *words)
-        mine = told["evaluation"]["models"][0]["accuracy"]["value"]
-        alone = ask("rules", str(table), "--target", "failure", "--as", told["model"]["form"])
-        if alone["evaluation"]["models"][0]["accuracy"]["value"] != mine:
-            break
+    failures(100, 0.4, seed=2).to_csv(table, index=False)
+    words = (str(table), "--target", "failure", "--cv", "3", "--as", "auto", "--report", str(out))
+    mine = ask("rules", *words)["evaluation"]["models"][0]["accuracy"]["value"]
     text = out.read_text(encoding="utf-8").split("<body")[1]
-    first = f"<dd>{int(1000 * mine + 1e-9) / 10:g}&nbsp;%</dd>"
-    assert first in text
+    assert f"<dd>{int(1000 * mine + 1e-9) / 10:g}&nbsp;%</dd>" in text
+    # It is that of choosing and training, not of one of the forms.
+    assert "those of choosing and training" in text
 
 
 def test_no_page_speaks_of_a_certificate_of_rules_with_points():
