@@ -67,7 +67,12 @@ def run(arguments: argparse.Namespace) -> None:
     console.note_all(made.notes)
     console.say(page_text(rule_text_sections(made.facts), console.paint))
     text = _rules_text(made)
-    save_model_file(made.source, model_file, arguments, console)
+    if made.source is not None:
+        save_model_file(made.source, model_file, arguments, console)
+    elif model_file is not None:
+        console.note(
+            f"{model_file} is not written: every linear SVM tried on this table is constant"
+        )
     if out is not None:
         written = json_text(made.facts["model"]["document"]) if out.suffix == ".json" else text
         with writing(out):

@@ -136,14 +136,15 @@ def rules_of_table(
         evaluation = _evaluation_facts(
             comparison.evaluations, form, mine, balanced, how, task, folds.note
         )
+    known = {} if beside is None else {n: beside.evaluations[n] for n in others if n != form}
+    if evaluation is not None:
+        evaluation["above_chance"] |= any(map(_is_above_chance, known.values()))
     facts = {
         "data": _data_facts(task, rare, source),
         "model": model_facts(made, form, task, source),
         "evaluation": evaluation,
         "alternatives": [
-            {"form": name, "rows": len(small.y), **_figures(beside.evaluations[name])}
-            for name in others
-            if beside is not None and name != form
+            {"form": name, "rows": len(small.y), **_figures(each)} for name, each in known.items()
         ],
         "chosen": chosen,
     }
@@ -216,6 +217,11 @@ def _thinned(task: Task, most: int) -> Task:
     order = task.value_order()
     rows = np.arange(len(task.y)) if order is None else order
     return task.part(np.sort(rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]))
+
+
+def _is_above_chance(evaluation: Evaluation) -> bool:
+    """Tell whether rows are ranked better than by chance, by two standard errors."""
+    return bool(evaluation.auc.value - 2 * evaluation.auc.error > 0.5)
 
 
 def _figures(evaluation: Evaluation) -> Facts:
@@ -303,11 +309,8 @@ def _evaluation_facts(
             name: (figure - each.figure(balanced)).to_dict() for name, each in others.items()
         },
         "majority_class": mine.common[0],
-        "above_chance": any(
-            each.auc.value - 2 * each.auc.error > 0.5
-            for name, each in {**others, form: mine}.items()
-            if name != "majority"
-        ),
+        "above_chance": _is_above_chance(mine)
+        or ("svm" in others and _is_above_chance(others["svm"])),
         "rarest": {
             "class": mine.classes[code],
             "found": int((hits & found).sum()),

@@ -299,8 +299,8 @@ def accuracy_blocks(facts: Facts, *, drawn: bool) -> Iterator[Block]:
     order = names if figure == "balanced_accuracy" else ("accuracy", "balanced_accuracy", "auc")
     if not found["above_chance"]:
         yield Para.of(
-            "Neither these rules nor the SVM rank rows better than chance by two standard errors of the AUC: these "
-            f"columns may say nothing about {plain(str(data['target']))}.",
+            "Neither these rules nor the SVM nor another form rank rows better than chance by two standard errors of "
+            f"the AUC: these columns may say nothing about {plain(str(data['target']))}.",
             style="warning",
         )
     if drawn:
