@@ -274,10 +274,13 @@ def extracted_rules(
     """Extract proved rules of a linear SVM, class by class, the class of interest first."""
     from clearmargin.plane_rules import RuleExtractor
 
+    most = (
+        MAX_RULES if options.max_rules is None or options.max_rules == "all" else options.max_rules
+    )
     extractor = RuleExtractor(
         svm.model,
         criterion="coverage",
-        max_rules=None if options.max_rules == "all" else options.max_rules or MAX_RULES,
+        max_rules=None if options.max_rules == "all" or options.balanced else most,
         min_coverage=MIN_COVERAGE,
         max_features=options.max_features,
         disjoint=options.disjoint,
@@ -285,8 +288,16 @@ def extracted_rules(
     ).fit(task.X, task.y)
     # Boxes on different sides of the SVM never meet, so that rules can stand class by class.
     found, order = extractor.rules_, list(task.counts)
-    ordered = sorted(found, key=lambda rule: order.index(rule.label))
-    return RuleList.of(task, RuleSet(ordered, found.space, found.classes), svm, extractor)
+    rules = list(found)
+    if options.balanced and options.max_rules != "all":
+        # A rule of a rare class covers few rows: what counts is its share of those that are predicted so.
+        predicted = svm.predict(rows_of(task))
+        reach = {label: max(int((predicted == label).sum()), 1) for label in order}
+        rules.sort(key=lambda rule: -rule.stats.covered / reach[rule.label] if rule.stats else 0.0)
+        rules = rules[:most]
+    ordered = sorted(rules, key=lambda rule: order.index(rule.label))
+    extractor.rules_ = RuleSet(ordered, found.space, found.classes)
+    return RuleList.of(task, extractor.rules_, svm, extractor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
